@@ -1,0 +1,111 @@
+# anago: out-of-order execution of selective queries.
+#
+# The usual targets of a PostgreSQL extension (all, install, installcheck,
+# clean) work on the server that PG_CONFIG names.  The others bring what they
+# need by themselves: see CONTRIBUTING.md.
+
+MODULE_big = anago
+EXTENSION = anago
+DATA = $(wildcard anago--*.sql)
+PGFILEDESC = "anago - selective queries run out of order"
+
+OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c)))
+
+# Order matters only for the first, which creates what the others use.
+REGRESS = setup scan join param partition security explain settings cursor \
+	stats dml
+REGRESS_OPTS = --load-extension=anago
+ISOLATION = $(patsubst specs/%.spec,%,$(sort $(wildcard specs/*.spec)))
+ISOLATION_OPTS = --load-extension=anago
+
+EXTRA_CLEAN = $(OBJS:.o=.d) .built-for
+
+PG_CONFIG ?= pg_config
+PGXS := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
+
+ifneq ($(PGXS),)
+# What a header test says about a library: yes or nothing.
+have_header = $(shell printf '\043include <$(1)>\n' | \
+	$(CC) -E -x c - >/dev/null 2>&1 && echo yes)
+
+ifeq ($(call have_header,liburing.h),yes)
+PG_CPPFLAGS += -DHAVE_LIBURING
+SHLIB_LINK += -luring
+else
+$(info liburing not found: building without the uring method)
+endif
+
+ifeq ($(call have_header,numa.h),yes)
+PG_CPPFLAGS += -DHAVE_LIBNUMA
+SHLIB_LINK += -lnuma
+else
+$(info libnuma not found: building without placement on memory nodes)
+endif
+endif
+
+PG_CPPFLAGS += -I$(srcdir)/src -MMD -MP
+# -Wextra, without what PostgreSQL's own headers and callback types trigger.
+PG_CFLAGS += -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare \
+	-Wno-missing-field-initializers
+
+# No bitcode: the executor is not inlined into expressions.  Headers are
+# tracked by -MMD above, whatever the server was configured with.
+override with_llvm := no
+override autodepend :=
+
+ifneq ($(PGXS),)
+include $(PGXS)
+else
+$(info no server to build for ($(PG_CONFIG)): only the targets that install one work)
+endif
+
+ifneq ($(PGXS),)
+-include $(wildcard $(OBJS:.o=.d))
+
+# Objects of another server version or with other flags are built anew.
+built_for := $(PG_CONFIG) $(shell $(PG_CONFIG) --version) $(PG_CPPFLAGS) $(COPT)
+ifneq ($(built_for),$(file <.built-for))
+$(file >.built-for,$(built_for))
+endif
+$(OBJS): .built-for
+endif
+
+# ---------------------------------------------------------------------------
+# Two commands for a fresh Debian 12
+
+.PHONY: demo test
+demo:
+	demo/demo.sh
+
+test:
+	ci/test.sh
+
+# ---------------------------------------------------------------------------
+# Parts of the test, and the long runs
+
+.PHONY: check-style check-tap check-core check-concurrent check-sim check-asan bench
+check-style:
+	ci/style.sh
+
+# TAP tests against the assert build that ci/pg.sh makes
+check-tap:
+	ci/tap.sh
+
+# PostgreSQL's own regression and isolation suites, anago forced on
+check-core:
+	ci/check-core.sh
+
+# Queries against change, 10 minutes
+check-concurrent:
+	ci/long.sh concurrent 600
+
+# Simulated reads in random order and with faults, 1,000 seeds
+check-sim:
+	ci/long.sh sim 1000
+
+# The regression tests under AddressSanitizer
+check-asan:
+	ci/asan.sh
+
+bench:
+	bench/bench.sh

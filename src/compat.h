@@ -1,0 +1,216 @@
+/*-------------------------------------------------------------------------
+ *
+ * compat.h
+ *	  What differs between PostgreSQL versions; the only file that looks at
+ *	  PG_VERSION_NUM.
+ *
+ * Everything else is written against one set of names, those of the newest
+ * version where that is possible.  A block for each group of folders.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ANAGO_COMPAT_H
+#define ANAGO_COMPAT_H
+
+#include "postgres.h"
+
+/* ------------------------------------------------------------------------
+ * io, page and stats
+ * ------------------------------------------------------------------------
+ */
+
+#include "common/relpath.h"
+#include "storage/buf_internals.h"
+#include "storage/fd.h"
+#include "utils/rel.h"
+#include "utils/wait_event.h"
+
+/* 18: StartReadBuffer() is asynchronous; storage/aio.h exists. */
+#if PG_VERSION_NUM >= 180000
+#define ANAGO_HAVE_AIO 1
+#endif
+
+/* 17: shared memory without shared_preload_libraries. */
+#if PG_VERSION_NUM >= 170000
+#define ANAGO_HAVE_DSM_REGISTRY 1
+#endif
+
+/* 16: RelFileNode was renamed. */
+#if PG_VERSION_NUM >= 160000
+typedef RelFileLocator AnagoLocator;
+#define ANAGO_REL_LOCATOR(rel)	((rel)->rd_locator)
+#define ANAGO_LOCATOR_EQUALS(a, b)	RelFileLocatorEquals(a, b)
+#define ANAGO_LOCATOR_NUMBER(l)	((l).relNumber)
+#else
+typedef RelFileNode AnagoLocator;
+#define ANAGO_REL_LOCATOR(rel)	((rel)->rd_node)
+#define ANAGO_LOCATOR_EQUALS(a, b)	RelFileNodeEquals(a, b)
+#define ANAGO_LOCATOR_NUMBER(l)	((l).relNode)
+#endif
+
+static inline void
+anago_buffer_tag(BufferTag *tag, const AnagoLocator *locator, BlockNumber blkno)
+{
+#if PG_VERSION_NUM >= 160000
+	InitBufferTag(tag, locator, MAIN_FORKNUM, blkno);
+#else
+	INIT_BUFFERTAG(*tag, *locator, MAIN_FORKNUM, blkno);
+#endif
+}
+
+/* Does a buffer, by its index, hold a block that has been read in? */
+static inline bool
+anago_buffer_valid(int buf_id)
+{
+#if PG_VERSION_NUM >= 190000
+	return (pg_atomic_read_u64(&GetBufferDescriptor(buf_id)->state) & BM_VALID) != 0;
+#else
+	return (pg_atomic_read_u32(&GetBufferDescriptor(buf_id)->state) & BM_VALID) != 0;
+#endif
+}
+
+/* Path of one segment file of a permanent or unlogged relation's main fork. */
+static inline void
+anago_segment_path(char *path, Size size, AnagoLocator locator, BlockNumber segno)
+{
+#if PG_VERSION_NUM >= 180000
+	RelPathStr	base = relpathperm(locator, MAIN_FORKNUM);
+	const char *name = base.str;
+#else
+	char	   *name = relpathperm(locator, MAIN_FORKNUM);
+#endif
+
+	if (segno == 0)
+		snprintf(path, size, "%s", name);
+	else
+		snprintf(path, size, "%s.%u", name, segno);
+#if PG_VERSION_NUM < 180000
+	pfree(name);
+#endif
+}
+
+/* 17: a name for our wait event; before, all extensions share one. */
+static inline uint32
+anago_wait_event_new(const char *name pg_attribute_unused())
+{
+#if PG_VERSION_NUM >= 170000
+	return WaitEventExtensionNew(name);
+#else
+	return PG_WAIT_EXTENSION;
+#endif
+}
+
+/* 16: debug_io_direct, so that the kernel's page cache is not used at all. */
+static inline bool
+anago_direct_io(void)
+{
+#if PG_VERSION_NUM >= 160000
+	return (io_direct_flags & IO_DIRECT_DATA) != 0;
+#else
+	return false;
+#endif
+}
+
+/* 17: md.c's words for a failed read of one block. */
+#if PG_VERSION_NUM >= 170000
+#define ANAGO_ERRMSG_COULD_NOT_READ(blkno, path) \
+	errmsg("could not read blocks %u..%u in file \"%s\": %m", blkno, blkno, path)
+#else
+#define ANAGO_ERRMSG_COULD_NOT_READ(blkno, path) \
+	errmsg("could not read block %u in file \"%s\": %m", blkno, path)
+#endif
+
+/* 19: the callback of GetNamedDSMSegment() takes an argument. */
+#if PG_VERSION_NUM >= 190000
+#define ANAGO_DSM_INIT_ARGS(ptr)	void *ptr, void *arg pg_attribute_unused()
+#define ANAGO_NAMED_DSM(name, size, init, found) \
+	GetNamedDSMSegment(name, size, init, found, NULL)
+#else
+#define ANAGO_DSM_INIT_ARGS(ptr)	void *ptr
+#define ANAGO_NAMED_DSM(name, size, init, found) \
+	GetNamedDSMSegment(name, size, init, found)
+#endif
+
+/* ------------------------------------------------------------------------
+ * end of io, page and stats
+ * ------------------------------------------------------------------------
+ */
+
+/* ------------------------------------------------------------------------
+ * ops and node
+ * ------------------------------------------------------------------------
+ */
+
+#include "access/heapam.h"
+#include "access/nbtree.h"
+#include "commands/explain.h"
+#include "storage/bufmgr.h"
+#if PG_VERSION_NUM >= 180000
+#include "commands/explain_format.h"
+#include "commands/explain_state.h"
+#endif
+
+/* The root of a B-tree, pinned and share-locked; InvalidBuffer if empty. */
+static inline Buffer
+anago_bt_getroot(Relation indexrel, Relation heaprel pg_attribute_unused())
+{
+#if PG_VERSION_NUM >= 160000
+	return _bt_getroot(indexrel, heaprel, BT_READ);
+#else
+	return _bt_getroot(indexrel, BT_READ);
+#endif
+}
+
+/*
+ * Up to 16, old_snapshot_threshold lets VACUUM remove what an old snapshot
+ * sees; whoever looks at a page has to ask, and gets the error for it.
+ */
+static inline void
+anago_check_snapshot_age(Snapshot snapshot pg_attribute_unused(),
+						 Relation rel pg_attribute_unused(),
+						 Page page pg_attribute_unused())
+{
+#if PG_VERSION_NUM < 170000
+	TestForOldSnapshot(snapshot, rel, page);
+#endif
+}
+
+/* ------------------------------------------------------------------------
+ * end of ops and node
+ * ------------------------------------------------------------------------
+ */
+
+/* ------------------------------------------------------------------------
+ * plan
+ * ------------------------------------------------------------------------
+ */
+
+#include "nodes/pathnodes.h"
+#include "nodes/primnodes.h"
+
+/* 16: a Var knows the outer joins that may null it. */
+static inline void
+anago_copy_nullingrels(Var *dst pg_attribute_unused(),
+					   const Var *src pg_attribute_unused())
+{
+#if PG_VERSION_NUM >= 160000
+	dst->varnullingrels = src ? src->varnullingrels : NULL;
+#endif
+}
+
+/* 18: disabled node types are counted; before, they add to the cost. */
+static inline void
+anago_copy_disabled_nodes(Path *dst pg_attribute_unused(),
+						  const Path *src pg_attribute_unused())
+{
+#if PG_VERSION_NUM >= 180000
+	dst->disabled_nodes = src ? src->disabled_nodes : 0;
+#endif
+}
+
+/* ------------------------------------------------------------------------
+ * end of plan
+ * ------------------------------------------------------------------------
+ */
+
+#endif							/* ANAGO_COMPAT_H */

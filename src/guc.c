@@ -1,0 +1,169 @@
+/*-------------------------------------------------------------------------
+ *
+ * guc.c
+ *	  Every setting of anago, alphabetical.
+ *
+ * Settings for tests (debug_*, sim_*, and the value `sim` of io_method) are
+ * for superusers and are left out of sample configuration files.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/parallel.h"
+#include "access/xact.h"
+#include "miscadmin.h"
+#include "utils/guc.h"
+
+#include "compat.h"
+#include "guc.h"
+
+#define ANAGO_MAX_SIM_DELAY	1000
+
+bool		anago_debug_force = false;
+bool		anago_enable = false;
+double		anago_io_gain = 8.0;
+int			anago_io_method = ANAGO_IO_AUTO;
+int			anago_max_inflight_reads = 256;
+int			anago_mode = ANAGO_MODE_OOO;
+int			anago_sim_delay = 8;
+double		anago_sim_fault_rate = 0.0;
+double		anago_sim_hint_fault_rate = 0.0;
+double		anago_sim_hit_rate = 0.5;
+int			anago_sim_seed = 0;
+
+static const struct config_enum_entry read_method_options[] = {
+	{"auto", ANAGO_IO_AUTO, false},
+	{"uring", ANAGO_IO_URING, false},
+	{"pgaio", ANAGO_IO_PGAIO, false},
+	{"sync", ANAGO_IO_SYNC, false},
+	{"sim", ANAGO_IO_SIM, false},
+	{NULL, 0, false}
+};
+
+static const struct config_enum_entry mode_options[] = {
+	{"ooo", ANAGO_MODE_OOO, false},
+	{"serial", ANAGO_MODE_SERIAL, false},
+	{NULL, 0, false}
+};
+
+/*
+ * May whoever sets this use the simulator?  Configuration files and the
+ * command line are the superuser's; a worker repeats what its leader was
+ * allowed to set.
+ */
+static bool
+may_simulate(GucSource source)
+{
+	return source <= PGC_S_GLOBAL || InitializingParallelWorker ||
+		(IsTransactionState() && superuser());
+}
+
+static bool
+check_io_method(int *newval, void **extra, GucSource source)
+{
+#ifndef ANAGO_HAVE_AIO
+	if (*newval == ANAGO_IO_PGAIO)
+	{
+		GUC_check_errdetail("I/O method \"pgaio\" needs PostgreSQL 18 or later.");
+		return false;
+	}
+#endif
+#ifndef HAVE_LIBURING
+	if (*newval == ANAGO_IO_URING)
+	{
+		GUC_check_errdetail("This build of anago does not have liburing.");
+		return false;
+	}
+#endif
+	if (*newval == ANAGO_IO_SIM && !may_simulate(source))
+	{
+		GUC_check_errdetail("Only superusers may use I/O method \"sim\".");
+		return false;
+	}
+	return true;
+}
+
+/* Settings for everybody. */
+static void
+define_user_settings(void)
+{
+	DefineCustomBoolVariable("anago.enable",
+							 "Lets the planner choose out-of-order execution for selective queries.",
+							 NULL,
+							 &anago_enable, false,
+							 PGC_USERSET, 0, NULL, NULL, NULL);
+
+	DefineCustomRealVariable("anago.io_gain",
+							 "Sets how many random page reads the planner takes to overlap.",
+							 "The cost of waiting for random pages is divided by this number.",
+							 &anago_io_gain, 8.0, 1.0, 1000.0,
+							 PGC_USERSET, 0, NULL, NULL, NULL);
+
+	DefineCustomEnumVariable("anago.io_method",
+							 "Selects the way in which pages are read ahead of their use.",
+							 NULL,
+							 &anago_io_method, ANAGO_IO_AUTO, read_method_options,
+							 PGC_USERSET, 0, check_io_method, NULL, NULL);
+
+	DefineCustomIntVariable("anago.max_inflight_reads",
+							"Sets how many page reads one query may have on their way at once.",
+							NULL,
+							&anago_max_inflight_reads, 256, 1, 4096,
+							PGC_USERSET, 0, NULL, NULL, NULL);
+
+	DefineCustomEnumVariable("anago.mode",
+							 "Selects out-of-order execution, or one task at a time with synchronous reads.",
+							 NULL,
+							 &anago_mode, ANAGO_MODE_OOO, mode_options,
+							 PGC_USERSET, 0, NULL, NULL, NULL);
+}
+
+/* Settings for tests. */
+static void
+define_test_settings(void)
+{
+	DefineCustomBoolVariable("anago.debug_force",
+							 "Makes every plan that anago can execute win.",
+							 NULL,
+							 &anago_debug_force, false,
+							 PGC_SUSET, GUC_NOT_IN_SAMPLE, NULL, NULL, NULL);
+
+	DefineCustomIntVariable("anago.sim_delay",
+							"Sets for how many polls at most a simulated read is on its way.",
+							NULL,
+							&anago_sim_delay, 8, 0, ANAGO_MAX_SIM_DELAY,
+							PGC_SUSET, GUC_NOT_IN_SAMPLE, NULL, NULL, NULL);
+
+	DefineCustomRealVariable("anago.sim_fault_rate",
+							 "Sets the fraction of simulated reads that fail with an error.",
+							 NULL,
+							 &anago_sim_fault_rate, 0.0, 0.0, 1.0,
+							 PGC_SUSET, GUC_NOT_IN_SAMPLE, NULL, NULL, NULL);
+
+	DefineCustomRealVariable("anago.sim_hint_fault_rate",
+							 "Sets the fraction of simulated reads that are lost or short, which costs time only.",
+							 NULL,
+							 &anago_sim_hint_fault_rate, 0.0, 0.0, 1.0,
+							 PGC_SUSET, GUC_NOT_IN_SAMPLE, NULL, NULL, NULL);
+
+	DefineCustomRealVariable("anago.sim_hit_rate",
+							 "Sets the fraction of blocks in shared buffers that the simulator does not make wait.",
+							 NULL,
+							 &anago_sim_hit_rate, 0.5, 0.0, 1.0,
+							 PGC_SUSET, GUC_NOT_IN_SAMPLE, NULL, NULL, NULL);
+
+	DefineCustomIntVariable("anago.sim_seed",
+							"Sets the seed of the simulator's random choices.",
+							NULL,
+							&anago_sim_seed, 0, 0, PG_INT32_MAX,
+							PGC_SUSET, GUC_NOT_IN_SAMPLE, NULL, NULL, NULL);
+}
+
+void
+anago_guc_init(void)
+{
+	define_user_settings();
+	define_test_settings();
+	MarkGUCPrefixReserved("anago");
+}

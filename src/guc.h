@@ -1,0 +1,45 @@
+/*-------------------------------------------------------------------------
+ *
+ * guc.h
+ *	  Every setting of anago, alphabetical.  docs/settings.md has the words
+ *	  for users; guc.c has units and ranges.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ANAGO_GUC_H
+#define ANAGO_GUC_H
+
+#include "postgres.h"
+
+typedef enum AnagoIoMethod
+{
+	ANAGO_IO_AUTO,
+	ANAGO_IO_SYNC,
+	ANAGO_IO_URING,
+	ANAGO_IO_PGAIO,				/* PostgreSQL 18 and later */
+	ANAGO_IO_SIM				/* simulator, for tests; superuser */
+} AnagoIoMethod;
+
+typedef enum AnagoMode
+{
+	ANAGO_MODE_OOO,
+	ANAGO_MODE_SERIAL
+} AnagoMode;
+
+extern PGDLLIMPORT bool anago_debug_force;
+extern PGDLLIMPORT bool anago_enable;
+extern PGDLLIMPORT double anago_io_gain;
+extern PGDLLIMPORT int anago_io_method;
+extern PGDLLIMPORT int anago_max_inflight_reads;
+extern PGDLLIMPORT int anago_mode;
+extern PGDLLIMPORT int anago_sim_delay;		/* completion after 0..n polls */
+extern PGDLLIMPORT double anago_sim_fault_rate; /* 0..1: hard read errors */
+extern PGDLLIMPORT double anago_sim_hint_fault_rate;	/* 0..1: lost/short
+														 * hint reads */
+extern PGDLLIMPORT double anago_sim_hit_rate;	/* 0..1: resident blocks that
+												 * are not made to wait */
+extern PGDLLIMPORT int anago_sim_seed;
+
+extern void anago_guc_init(void);
+
+#endif							/* ANAGO_GUC_H */

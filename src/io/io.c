@@ -1,0 +1,171 @@
+/*-------------------------------------------------------------------------
+ *
+ * io.c
+ *	  Picks the I/O method and owns the life of its users.
+ *
+ * The files of this folder (README.md says how the methods compare):
+ *
+ *	io.h		the contract between the page layer and the methods
+ *	io.c		this file: choice, fallback, end at error
+ *	sync.c		ReadBuffer(); nothing is ever on its way
+ *	uring.c		our own io_uring warms the kernel's page cache
+ *	ring.c		the ring of this process, under uring.c
+ *	segfile.c	file descriptors of relation segments, for uring.c
+ *	pgaio.c		PostgreSQL's own asynchronous reads (18 and later)
+ *	sim.c		seeded simulator of delays and faults, for tests
+ *
+ * `anago.io_method = auto` takes the first of these that can be had: pgaio
+ * where the server reads past the page cache (debug_io_direct) or has
+ * io_method = io_uring; uring; pgaio; sync.  A method named by the user that
+ * cannot be had gives way to the next one in the same order, with one LOG
+ * line per process and method.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "utils/memutils.h"
+
+#include "compat.h"
+#include "guc.h"
+#include "io/io.h"
+
+#ifdef ANAGO_HAVE_AIO
+#include "storage/aio.h"
+#endif
+
+#define ANAGO_IO_MAX_CHOICES	4
+
+static int64 fallbacks = 0;
+
+#ifdef ANAGO_HAVE_AIO
+/* Where the page cache is of no use, or the server's own way is good. */
+static bool
+io_prefer_pgaio(void)
+{
+#ifdef IOMETHOD_IO_URING_ENABLED
+	if (io_method == IOMETHOD_IO_URING)
+		return true;
+#endif
+	return anago_direct_io();
+}
+#endif
+
+/* Methods, in the order to be tried, for a value of anago.io_method. */
+static int
+io_choices(int method, const AnagoIoMethodOps **choices)
+{
+	int			n = 0;
+
+	if (method == ANAGO_IO_SIM)
+		choices[n++] = &anago_io_sim_ops;
+#ifdef ANAGO_HAVE_AIO
+	if (method == ANAGO_IO_PGAIO || (method == ANAGO_IO_AUTO && io_prefer_pgaio()))
+		choices[n++] = &anago_io_pgaio_ops;
+#endif
+#ifdef HAVE_LIBURING
+	if (method == ANAGO_IO_URING || method == ANAGO_IO_PGAIO ||
+		method == ANAGO_IO_AUTO)
+		choices[n++] = &anago_io_uring_ops;
+#endif
+#ifdef ANAGO_HAVE_AIO
+	if (method == ANAGO_IO_URING || (method == ANAGO_IO_AUTO && !io_prefer_pgaio()))
+		choices[n++] = &anago_io_pgaio_ops;
+#endif
+	choices[n++] = &anago_io_sync_ops;
+
+	Assert(n <= ANAGO_IO_MAX_CHOICES);
+	return n;
+}
+
+/* One line per process and reason; `why` is in static storage. */
+static void
+io_complain(const AnagoIoMethodOps *ops, const char *why, const char *hint)
+{
+	static const char *said[ANAGO_IO_MAX_CHOICES];
+
+	fallbacks++;
+	for (int i = 0; i < ANAGO_IO_MAX_CHOICES; i++)
+	{
+		if (said[i] == why)
+			return;
+		if (said[i] == NULL)
+		{
+			said[i] = why;
+			ereport(LOG,
+					(errmsg("anago cannot use I/O method \"%s\": %s", ops->name, why),
+					 hint ? errhint("%s", hint) : 0));
+			return;
+		}
+	}
+}
+
+static const AnagoIoMethodOps *
+io_pick(int method)
+{
+	const AnagoIoMethodOps *choices[ANAGO_IO_MAX_CHOICES];
+	int			n = io_choices(method, choices);
+
+	for (int i = 0; i < n; i++)
+	{
+		const char *why = NULL;
+		const char *hint = NULL;
+
+		if (choices[i]->available(&why, &hint))
+			return choices[i];
+		if (why)
+			io_complain(choices[i], why, hint);
+	}
+	pg_unreachable();			/* sync is always available */
+}
+
+/* Memory context callback: an error took the query away. */
+static void
+io_reset_callback(void *arg)
+{
+	anago_io_end((AnagoIo *) arg);
+}
+
+AnagoIo *
+anago_io_begin(int max_inflight)
+{
+	const AnagoIoMethodOps *ops = io_pick(anago_io_method);
+	AnagoIo    *io;
+
+	Assert(max_inflight > 0);
+
+	/* Acquires nothing but memory, so that no error can leak anything. */
+	io = ops->begin(max_inflight);
+	io->ops = ops;
+	io->max_inflight = max_inflight;
+	io->ended = false;
+	io->on_reset.func = io_reset_callback;
+	io->on_reset.arg = io;
+	MemoryContextRegisterResetCallback(CurrentMemoryContext, &io->on_reset);
+	return io;
+}
+
+void
+anago_io_end(AnagoIo *io)
+{
+	if (io->ended)
+		return;
+	io->ended = true;
+	io->ops->end(io);
+}
+
+int64
+anago_io_fallbacks(void)
+{
+	return fallbacks;
+}
+
+uint32
+anago_io_wait_event(void)
+{
+	static uint32 event = 0;
+
+	if (event == 0)
+		event = anago_wait_event_new("AnagoPageRead");
+	return event;
+}

@@ -1,0 +1,114 @@
+/*-------------------------------------------------------------------------
+ *
+ * page.h
+ *	  "Give me this block": pages for tasks, without waiting.
+ *
+ * A caller that wants a block names itself by an AnagoWaiter, which it embeds
+ * in its own task.  anago_page_get() either answers at once with a pinned
+ * buffer, or it takes the waiter in and returns InvalidBuffer; the waiter is
+ * then handed to the wake callback once its block is near, and the caller
+ * asks again, with the same waiter, for the same block.  That second call
+ * always answers with a buffer (or raises the error that stock PostgreSQL
+ * raises for that block).
+ *
+ * Invariants
+ *	- a waiter is in at most one list: of one read, or of nobody;
+ *	- two waiters that want the same block share one read;
+ *	- reads on their way <= window <= max_inflight <= ANAGO_MAX_INFLIGHT;
+ *	- between calls this layer holds no pin but those of reads that the
+ *	  `pgaio` method has on their way, and these stay within the backend's
+ *	  pin limit.
+ *
+ * Portions of the reasoning follow PostgreSQL's read_stream.c (look-ahead
+ * distance that doubles while it pays) and aio/README.md.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ANAGO_PAGE_H
+#define ANAGO_PAGE_H
+
+#include "postgres.h"
+
+#include "storage/block.h"
+#include "storage/buf.h"
+#include "utils/rel.h"
+
+/* Hard bound on reads in flight in one process; anago.max_inflight_reads. */
+#define ANAGO_MAX_INFLIGHT	4096
+
+/* The window of reads in flight starts here and doubles while it pays. */
+#define ANAGO_WINDOW_START	4
+
+typedef struct AnagoPages AnagoPages;
+typedef struct AnagoRead AnagoRead;
+
+/* Whoever waits for a page.  Embedded in the caller's task; zero it once. */
+typedef struct AnagoWaiter
+{
+	struct AnagoWaiter *next;	/* next waiter of the same read */
+	AnagoRead  *read;			/* read waited for or, once woken, to be
+								 * collected; NULL: neither */
+	bool		waiting;		/* is in that read's list */
+	uint8		priority;		/* higher is issued first; < ANAGO_PRIORITIES */
+} AnagoWaiter;
+
+#define ANAGO_PRIORITIES	128
+
+/* Called for each waiter whose block is near; must not call back in here. */
+typedef void (*AnagoWakeCallback) (void *arg, AnagoWaiter *waiter);
+
+/* What happened since anago_pages_begin; times in microseconds. */
+typedef struct AnagoPageCounters
+{
+	int64		hits;			/* blocks found in shared buffers */
+	int64		reads;			/* reads issued */
+	int64		shared_reads;	/* waiters that joined another's read */
+	int64		sync_reads;		/* blocks read synchronously, by ReadBuffer() */
+	int64		inflight_sum;	/* sum over issued reads of reads in flight then */
+	int64		inflight_peak;
+	double		latency_sum_us; /* from issue to seen complete, all reads */
+	int64		blocked_waits;	/* times the process slept for a read */
+} AnagoPageCounters;
+
+/*
+ * Begin: memory comes from CurrentMemoryContext and lives as long as it.
+ * `synchronous` makes every call answer at once, by ReadBuffer()
+ * (anago.mode = serial).  The I/O method is picked here, by anago.io_method.
+ */
+extern AnagoPages *anago_pages_begin(bool synchronous, int max_inflight,
+									 AnagoWakeCallback wake, void *wake_arg);
+
+/* Forget all waiters and reads; pins go; nothing is waited for. */
+extern void anago_pages_reset(AnagoPages *pages);
+
+/* As reset, then release all that outlives memory (file descriptors...). */
+extern void anago_pages_end(AnagoPages *pages);
+
+/* See top.  Main fork only. */
+extern Buffer anago_page_get(AnagoPages *pages, Relation rel, BlockNumber blkno,
+							 AnagoWaiter *waiter);
+
+/* A waiter that will not come back (its task is given up). */
+extern void anago_page_forget(AnagoPages *pages, AnagoWaiter *waiter);
+
+/*
+ * Issue wanted reads as far as the window has room, collect finished ones and
+ * wake their waiters.  With `wait`, sleep until at least one waiter was woken
+ * (interruptible; wait event AnagoPageRead); asserts that something is wanted
+ * or on its way.
+ */
+extern void anago_pages_pump(AnagoPages *pages, bool wait);
+
+/* Reads wanted but not yet issued; reads on their way. */
+extern int	anago_pages_wanted(const AnagoPages *pages);
+extern int	anago_pages_inflight(const AnagoPages *pages);
+
+/* Reads that may now be in flight together; the run loop sizes itself by it. */
+extern int	anago_pages_window(const AnagoPages *pages);
+
+extern const AnagoPageCounters *anago_pages_counters(const AnagoPages *pages);
+
+/* Name of the I/O method in use, as in anago.io_method. */
+extern const char *anago_pages_method(const AnagoPages *pages);
+
+#endif							/* ANAGO_PAGE_H */

@@ -1,0 +1,42 @@
+/*-------------------------------------------------------------------------
+ *
+ * stats.h
+ *	  Counters over all queries, of the server where that is possible.
+ *
+ * On PostgreSQL 17 and later the counters are of the server.  Before, they are
+ * if anago is in shared_preload_libraries, and else of the process.  They
+ * start at zero with the server (or process) and are not kept over restarts.
+ *
+ * Invariant: a counter is only ever added to or, by a reset, set to zero; no
+ * lock is taken.  Figures read during a query's end may be of one query more
+ * in one column than in another.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ANAGO_STATS_H
+#define ANAGO_STATS_H
+
+#include "postgres.h"
+
+/* What one process did for one query. */
+typedef struct AnagoQueryTotals
+{
+	int64		queries;		/* 1 in the process that counts the query, 0
+								 * in its parallel workers */
+	int64		rows;			/* rows that left steps, all steps together */
+	int64		tasks;			/* tasks run */
+	int64		hits;			/* these five as in AnagoPageCounters */
+	int64		reads;
+	int64		shared_reads;
+	int64		sync_reads;
+	double		latency_sum_us;
+	int64		fallbacks;		/* I/O methods refused, see anago_io_fallbacks */
+} AnagoQueryTotals;
+
+/* From _PG_init. */
+extern void anago_stats_init(void);
+
+/* At the end of a query; needs no transaction of its own. */
+extern void anago_stats_add(const AnagoQueryTotals *totals);
+
+#endif							/* ANAGO_STATS_H */
