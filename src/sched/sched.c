@@ -1,0 +1,393 @@
+/*-------------------------------------------------------------------------
+ *
+ * sched.c
+ *	  The scheduler of one query in one process: depth first, bounded.
+ *
+ * Every task has a depth: its place along the pipeline, sources lowest.  The
+ * loop always runs a task of the greatest depth that is ready, so rows leave
+ * the pipeline before new ones enter it:
+ *
+ *		ready[]		depth 6:  t17 -> t12		runs first
+ *					depth 3:  t9
+ *					depth 0:  source			runs when nothing else can
+ *		stalled[]	depth 6:  t4				waits for room at depth 6
+ *
+ * Bounds.  A task may spawn at depth d only while fewer than `bound` tasks
+ * live there, where bound is twice the window of reads in flight (so that a
+ * depth alone can keep the window full while others are on the CPU); a task
+ * that finds no room stalls.  A task that has been admitted may spawn one
+ * child beyond that, so
+ *
+ *		live[d] <= bound + live[d - 1]
+ *
+ * Why this ends: tasks of the greatest depth spawn nothing, so each of them
+ * is ready or waits for a page, and pages arrive.  When they are gone there is
+ * room there, so the next depth goes on, and so forth.
+ *
+ * Sleep.  Only when nothing is ready does the loop sleep for a page.  Before
+ * that it issues wanted reads as soon as a batch of them has gathered, so the
+ * device works while tasks do.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "sched/sched.h"
+
+/* Tasks are allocated that many at a time. */
+#define TASKS_PER_CHUNK		32
+
+/* Wanted reads are issued when that many have gathered... */
+#define ISSUE_BATCH			8
+
+/* ... or when so many tasks have run since the page layer was last asked. */
+#define POLL_INTERVAL		32
+
+struct AnagoSched
+{
+	AnagoPages *pages;
+	MemoryContext context;		/* chunks of tasks */
+	int			ndepths;
+	uint64		ready_depths;	/* bit d: ready[d] is not empty */
+	AnagoTask  *ready[ANAGO_MAX_DEPTHS];
+	AnagoTask  *stalled[ANAGO_MAX_DEPTHS];	/* by the depth they wait for */
+	int			live[ANAGO_MAX_DEPTHS];
+	int			nlive;
+	int			nstalled;
+	int			since_poll;
+	AnagoTask  *emitting;
+	AnagoTask  *free;
+	AnagoSchedCounters counters;
+};
+
+StaticAssertDecl(ANAGO_MAX_DEPTHS <= 64, "ready_depths has 64 bits");
+StaticAssertDecl(ANAGO_MAX_DEPTHS <= ANAGO_PRIORITIES,
+				 "depth is used as the priority of a page wait");
+
+/* Tasks that may live at one depth. */
+static inline int
+depth_bound(const AnagoSched *sched)
+{
+	return Max(2 * anago_pages_window(sched->pages), 2);
+}
+
+/* --- queues: the only code that changes a task's state --- */
+
+static inline void
+push_ready(AnagoSched *sched, AnagoTask *task)
+{
+	Assert(task->depth < sched->ndepths);
+	task->state = ANAGO_TASK_READY;
+	task->next = sched->ready[task->depth];
+	sched->ready[task->depth] = task;
+	sched->ready_depths |= UINT64CONST(1) << task->depth;
+}
+
+static inline AnagoTask *
+pop_ready(AnagoSched *sched)
+{
+	AnagoTask  *task;
+	int			depth;
+
+	if (sched->ready_depths == 0)
+		return NULL;
+	depth = 63 - __builtin_clzll(sched->ready_depths);
+	task = sched->ready[depth];
+	Assert(task->state == ANAGO_TASK_READY && task->depth == depth);
+	sched->ready[depth] = task->next;
+	if (task->next == NULL)
+		sched->ready_depths &= ~(UINT64CONST(1) << depth);
+	task->next = NULL;
+	return task;
+}
+
+static void
+push_stalled(AnagoSched *sched, AnagoTask *task)
+{
+	task->state = ANAGO_TASK_STALLED;
+	task->next = sched->stalled[task->stalled_on];
+	sched->stalled[task->stalled_on] = task;
+	sched->nstalled++;
+	sched->counters.stalls++;
+}
+
+/*
+ * Room appeared at `depth`: let as many go on as may spawn there.  They look
+ * again themselves, for others may have been faster.
+ */
+static void
+unstall(AnagoSched *sched, int depth)
+{
+	int			room;
+
+	if (sched->stalled[depth] == NULL)
+		return;
+	room = anago_sched_room(sched, depth);
+	while (room-- > 0 && sched->stalled[depth] != NULL)
+	{
+		AnagoTask  *task = sched->stalled[depth];
+
+		sched->stalled[depth] = task->next;
+		sched->nstalled--;
+		push_ready(sched, task);
+	}
+}
+
+static void
+unstall_all(AnagoSched *sched)
+{
+	for (int depth = 0; sched->nstalled > 0 && depth < sched->ndepths; depth++)
+		unstall(sched, depth);
+}
+
+static void
+wake(void *arg, AnagoWaiter *waiter)
+{
+	AnagoTask  *task = (AnagoTask *) waiter;
+
+	Assert(task->state == ANAGO_TASK_WAITING);
+	push_ready((AnagoSched *) arg, task);
+}
+
+static void
+finish(AnagoSched *sched, AnagoTask *task)
+{
+	int			depth = task->depth;
+
+	Assert(!task->waiter.waiting && task->waiter.read == NULL);
+	task->state = ANAGO_TASK_FREE;
+	task->next = sched->free;
+	sched->free = task;
+	sched->live[depth]--;
+	sched->nlive--;
+	unstall(sched, depth);
+}
+
+/* --- memory --- */
+
+static void
+new_chunk(AnagoSched *sched)
+{
+	char	   *chunk = MemoryContextAlloc(sched->context,
+										   ANAGO_TASK_SIZE * TASKS_PER_CHUNK);
+
+	for (int i = 0; i < TASKS_PER_CHUNK; i++)
+	{
+		AnagoTask  *task = (AnagoTask *) (chunk + i * ANAGO_TASK_SIZE);
+
+		task->state = ANAGO_TASK_FREE;
+		task->next = sched->free;
+		sched->free = task;
+	}
+}
+
+static void
+forget_tasks(AnagoSched *sched)
+{
+	memset(sched->ready, 0, sizeof(sched->ready));
+	memset(sched->stalled, 0, sizeof(sched->stalled));
+	memset(sched->live, 0, sizeof(sched->live));
+	sched->ready_depths = 0;
+	sched->nlive = sched->nstalled = sched->since_poll = 0;
+	sched->emitting = NULL;
+	sched->free = NULL;
+}
+
+/* --- the loop --- */
+
+/*
+ * Nothing is ready: sleep until a page arrives.  False: all is done.
+ *
+ * Stalled tasks are looked at here too: the window may have grown, and those
+ * that were let go on for a room may all have ended without using it.
+ */
+static bool
+sleep_for_page(AnagoSched *sched)
+{
+	if (anago_pages_wanted(sched->pages) + anago_pages_inflight(sched->pages) > 0)
+		anago_pages_pump(sched->pages, true);
+	else if (sched->nstalled == 0)
+	{
+		Assert(sched->nlive == 0);
+		return false;
+	}
+	sched->since_poll = 0;
+	unstall_all(sched);
+	return true;
+}
+
+static inline void
+keep_device_busy(AnagoSched *sched)
+{
+	int			wanted = anago_pages_wanted(sched->pages);
+	int			inflight = anago_pages_inflight(sched->pages);
+
+	if (++sched->since_poll < POLL_INTERVAL &&
+		(wanted < ISSUE_BATCH || inflight >= anago_pages_window(sched->pages)))
+		return;
+	sched->since_poll = 0;
+	if (wanted + inflight > 0)
+		anago_pages_pump(sched->pages, false);
+}
+
+/* Deal with a task that suspended itself; true if a row is to be emitted. */
+static inline bool
+settle(AnagoSched *sched, AnagoTask *task, AnagoVerdict verdict)
+{
+	switch (verdict)
+	{
+		case ANAGO_DONE:
+			finish(sched, task);
+			return false;
+		case ANAGO_WAIT:
+			Assert(task->waiter.waiting);
+			task->state = ANAGO_TASK_WAITING;
+			return false;
+		case ANAGO_YIELD:
+		case ANAGO_AGAIN:
+			push_ready(sched, task);
+			return false;
+		case ANAGO_STALL:
+			push_stalled(sched, task);
+			return false;
+		case ANAGO_EMIT:
+			task->state = ANAGO_TASK_EMITTING;
+			sched->emitting = task;
+			return true;
+	}
+	pg_unreachable();
+}
+
+bool
+anago_sched_run(AnagoSched *sched)
+{
+	AnagoTask  *task = sched->emitting;
+
+	sched->emitting = NULL;
+	for (;;)
+	{
+		AnagoVerdict verdict;
+
+		CHECK_FOR_INTERRUPTS();
+
+		if (task == NULL)
+		{
+			keep_device_busy(sched);
+			task = pop_ready(sched);
+		}
+		if (task == NULL)
+		{
+			if (!sleep_for_page(sched))
+				return false;
+			continue;
+		}
+		task->state = ANAGO_TASK_RUNNING;
+		verdict = task->ops->run(task);
+		if (verdict == ANAGO_AGAIN)
+			continue;
+		if (settle(sched, task, verdict))
+			return true;
+		task = NULL;
+	}
+}
+
+/* --- interface --- */
+
+AnagoSched *
+anago_sched_begin(int ndepths, bool synchronous, int max_inflight)
+{
+	AnagoSched *sched = palloc0(sizeof(AnagoSched));
+
+	Assert(ndepths > 0 && ndepths <= ANAGO_MAX_DEPTHS);
+	sched->ndepths = ndepths;
+	sched->context = AllocSetContextCreate(CurrentMemoryContext,
+										   "anago tasks",
+										   ALLOCSET_DEFAULT_SIZES);
+	sched->pages = anago_pages_begin(synchronous, max_inflight, wake, sched);
+	return sched;
+}
+
+void
+anago_sched_reset(AnagoSched *sched)
+{
+	anago_pages_reset(sched->pages);
+	forget_tasks(sched);
+	MemoryContextReset(sched->context);
+}
+
+void
+anago_sched_end(AnagoSched *sched)
+{
+	anago_pages_end(sched->pages);
+	forget_tasks(sched);
+	MemoryContextDelete(sched->context);
+	sched->context = NULL;
+}
+
+AnagoTask *
+anago_sched_spawn(AnagoSched *sched, const AnagoTaskOps *ops, int depth)
+{
+	AnagoTask  *task;
+
+	if (sched->free == NULL)
+		new_chunk(sched);
+	task = sched->free;
+	sched->free = task->next;
+	Assert(task->state == ANAGO_TASK_FREE);
+
+	memset(task, 0, ANAGO_TASK_SIZE);
+	task->ops = ops;
+	task->depth = depth;
+	task->waiter.priority = depth;
+	push_ready(sched, task);
+
+	sched->live[depth]++;
+	sched->nlive++;
+	sched->counters.tasks++;
+	if (sched->nlive > sched->counters.live_peak)
+		sched->counters.live_peak = sched->nlive;
+	return task;
+}
+
+void
+anago_sched_become(AnagoSched *sched, AnagoTask *task,
+				   const AnagoTaskOps *ops, int depth)
+{
+	Assert(task->state == ANAGO_TASK_RUNNING);
+	Assert(!task->waiter.waiting && task->waiter.read == NULL);
+	sched->live[task->depth]--;
+	sched->live[depth]++;
+	unstall(sched, task->depth);
+	task->ops = ops;
+	task->depth = depth;
+	task->waiter.priority = depth;
+	task->resume = 0;
+}
+
+int
+anago_sched_room(const AnagoSched *sched, int depth)
+{
+	return depth_bound(sched) - sched->live[depth];
+}
+
+AnagoPages *
+anago_sched_pages(const AnagoSched *sched)
+{
+	return sched->pages;
+}
+
+const AnagoSchedCounters *
+anago_sched_counters(const AnagoSched *sched)
+{
+	return &sched->counters;
+}
+
+Size
+anago_sched_memory(const AnagoSched *sched)
+{
+	return sched->context == NULL ? 0 :
+		MemoryContextMemAllocated(sched->context, true);
+}

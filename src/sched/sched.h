@@ -1,0 +1,64 @@
+/*-------------------------------------------------------------------------
+ *
+ * sched.h
+ *	  The scheduler of one query in one process.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ANAGO_SCHED_H
+#define ANAGO_SCHED_H
+
+#include "postgres.h"
+
+#include "sched/task.h"
+
+typedef struct AnagoSched AnagoSched;
+
+typedef struct AnagoSchedCounters
+{
+	int64		tasks;			/* spawned since begin */
+	int64		stalls;			/* times a task had to wait for room */
+	int			live_peak;		/* most tasks alive together */
+} AnagoSchedCounters;
+
+/*
+ * Begin: memory comes from a context of its own below CurrentMemoryContext.
+ * `synchronous` reads each page in place (anago.mode = serial).
+ */
+extern AnagoSched *anago_sched_begin(int ndepths, bool synchronous,
+									 int max_inflight);
+
+/* Give up all tasks; counters go on. */
+extern void anago_sched_reset(AnagoSched *sched);
+extern void anago_sched_end(AnagoSched *sched);
+
+/* A new task, zeroed, ready to run.  Never fails but by out of memory. */
+extern AnagoTask *anago_sched_spawn(AnagoSched *sched, const AnagoTaskOps *ops,
+									int depth);
+
+/* The running task goes on, from the start, as a task of another kind. */
+extern void anago_sched_become(AnagoSched *sched, AnagoTask *task,
+							   const AnagoTaskOps *ops, int depth);
+
+/* Tasks that may yet be spawned at that depth within its bound (can be < 0). */
+extern int	anago_sched_room(const AnagoSched *sched, int depth);
+
+static inline bool
+anago_sched_has_room(const AnagoSched *sched, int depth)
+{
+	return anago_sched_room(sched, depth) > 0;
+}
+
+/*
+ * Run tasks until one emits a row (true) or none is left (false).  The next
+ * call goes on with the task that emitted.
+ */
+extern bool anago_sched_run(AnagoSched *sched);
+
+extern AnagoPages *anago_sched_pages(const AnagoSched *sched);
+extern const AnagoSchedCounters *anago_sched_counters(const AnagoSched *sched);
+
+/* Bytes of memory that tasks take or took at the peak. */
+extern Size anago_sched_memory(const AnagoSched *sched);
+
+#endif							/* ANAGO_SCHED_H */

@@ -1,0 +1,132 @@
+/*-------------------------------------------------------------------------
+ *
+ * task.h
+ *	  Tasks: stackless coroutines, the unit of out-of-order execution.
+ *
+ * A task is a small struct that an operator embeds as the first member of a
+ * struct of its own.  Its code is one function, run(), which goes on from
+ * where it last suspended itself; nothing of it lives on the C stack
+ * meanwhile, so locals do not survive a suspension.  It is written with the
+ * macros below:
+ *
+ *		static AnagoVerdict
+ *		some_run(AnagoTask *task)
+ *		{
+ *			SomeTask   *self = (SomeTask *) task;
+ *			Buffer		buf;
+ *
+ *			ANAGO_BEGIN(task);
+ *			while (...)
+ *			{
+ *				ANAGO_AWAIT_PAGE(task, buf, pages, rel, self->blkno);
+ *				...
+ *			}
+ *			ANAGO_END(task);
+ *		}
+ *
+ * The technique is Duff's device as used in Dunkels et al., "Protothreads"
+ * (SenSys 2006).  A `switch` of the operator's own must not enclose a
+ * suspension.
+ *
+ * Why not stackful: see docs/architecture.md.
+ *
+ * States
+ *
+ *		FREE -> READY -> RUNNING -+-> WAITING  -> READY		page arrived
+ *								  +-> READY					yielded
+ *								  +-> STALLED  -> READY		room for children
+ *								  +-> EMITTING -> RUNNING	next row asked for
+ *								  +-> FREE					done
+ *
+ * All transitions are made by sched.c.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ANAGO_TASK_H
+#define ANAGO_TASK_H
+
+#include "postgres.h"
+
+#include "page/page.h"
+
+typedef enum AnagoTaskState
+{
+	ANAGO_TASK_FREE,
+	ANAGO_TASK_READY,			/* in the ready stack of its depth */
+	ANAGO_TASK_RUNNING,
+	ANAGO_TASK_WAITING,			/* known to the page layer by its waiter */
+	ANAGO_TASK_STALLED,			/* wants to spawn where there is no room */
+	ANAGO_TASK_EMITTING			/* its row is with the executor */
+} AnagoTaskState;
+
+/* Why run() returned. */
+typedef enum AnagoVerdict
+{
+	ANAGO_DONE,
+	ANAGO_WAIT,					/* for a page */
+	ANAGO_YIELD,				/* deeper tasks first */
+	ANAGO_AGAIN,				/* it became another kind: run that at once */
+	ANAGO_STALL,				/* for room at task->stalled_on */
+	ANAGO_EMIT					/* a row for the executor */
+} AnagoVerdict;
+
+typedef struct AnagoTask AnagoTask;
+
+/* What an operator says of a kind of task; const, one for each kind. */
+typedef struct AnagoTaskOps
+{
+	const char *name;
+	AnagoVerdict (*run) (AnagoTask *task);
+} AnagoTaskOps;
+
+struct AnagoTask
+{
+	AnagoWaiter waiter;			/* must be first: wake-up casts it back */
+	AnagoTask  *next;			/* in a ready stack, a stalled or a free list */
+	const AnagoTaskOps *ops;
+	uint16		resume;			/* where run() goes on; 0: from the start */
+	uint8		state;			/* AnagoTaskState */
+	uint8		depth;			/* deeper tasks run first */
+	uint8		stalled_on;		/* while STALLED: depth that has no room */
+};
+
+/*
+ * Bound on the size of a task, in bytes, checked where kinds are defined.
+ * All tasks come from one free list, so this is also what each takes.
+ */
+#define ANAGO_TASK_SIZE		160
+
+/* Bound on depths; the pipeline uses four for each step and one more. */
+#define ANAGO_MAX_DEPTHS	64
+
+#define ANAGO_BEGIN(task) \
+	switch ((task)->resume) \
+	{ \
+		case 0:
+
+#define ANAGO_SUSPEND(task, verdict) \
+	do { \
+		(task)->resume = __LINE__; \
+		return (verdict); \
+		case __LINE__:; \
+	} while (0)
+
+#define ANAGO_END(task) \
+	} \
+	return ANAGO_DONE
+
+/* Suspend until the block is there; then `buf` is pinned by the caller. */
+#define ANAGO_AWAIT_PAGE(task, buf, pages, rel, blkno) \
+	while (((buf) = anago_page_get((pages), (rel), (blkno), \
+								   &(task)->waiter)) == InvalidBuffer) \
+		ANAGO_SUSPEND(task, ANAGO_WAIT)
+
+/* Suspend until a task may be spawned at `child_depth`. */
+#define ANAGO_AWAIT_ROOM(task, sched, child_depth) \
+	while (!anago_sched_has_room((sched), (child_depth))) \
+	{ \
+		(task)->stalled_on = (child_depth); \
+		ANAGO_SUSPEND(task, ANAGO_STALL); \
+	}
+
+#endif							/* ANAGO_TASK_H */
