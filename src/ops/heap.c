@@ -1,0 +1,225 @@
+/*-------------------------------------------------------------------------
+ *
+ * heap.c
+ *	  Heap fetch: the matches of a probe that are in one heap block.
+ *
+ * All wanted tuples of a block are looked up under one share lock; then the
+ * lock goes, and with the pin alone the visible ones are deformed and tested.
+ * A pin suffices for that: it keeps VACUUM from removing them (bufmgr README,
+ * "Buffer Access Rules").
+ *
+ * In the last step a match goes straight to the executor while the block
+ * stays pinned, as in a stock index scan; the next call goes on behind it.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/heapam.h"
+#include "executor/tuptable.h"
+#include "pgstat.h"
+#include "storage/bufmgr.h"
+
+#include "compat.h"
+#include "ops/heap.h"
+#include "ops/probe.h"
+#include "ops/row.h"
+
+typedef struct HeapTask
+{
+	AnagoTask	task;
+	AnagoProbe *probe;
+	AnagoHits  *hits;
+	int			next;			/* of hits->tids, to be looked up */
+	int			to;
+} HeapTask;
+
+StaticAssertDecl(sizeof(HeapTask) <= ANAGO_TASK_SIZE, "task fits its slot");
+
+/* --- one block --- */
+
+/* Look up as many tids from self->next as the visit and `limit` hold. */
+static void
+visit_begin(HeapTask *self, Buffer buf, int limit)
+{
+	AnagoStep  *step = self->probe->step;
+	AnagoVisit *visit = step->visit;
+	Snapshot	snapshot = step->query->snapshot;
+
+	Assert(!BufferIsValid(visit->buf));
+	visit->buf = buf;
+	visit->n = visit->next = 0;
+	limit = Max(Min(limit, MaxHeapTuplesPerPage), 1);
+
+	heap_page_prune_opt(step->heap, buf);
+	LockBuffer(buf, BUFFER_LOCK_SHARE);
+	anago_check_snapshot_age(snapshot, step->heap, BufferGetPage(buf));
+	for (; self->next < self->to && visit->n < limit; self->next++)
+	{
+		ItemPointerData tid = self->hits->tids[self->next];
+		HeapTuple	tuple = &visit->tuples[visit->n];
+
+		if (!heap_hot_search_buffer(&tid, step->heap, buf, snapshot, tuple,
+									NULL, true))
+			continue;
+		visit->hit[visit->n++] = self->next;
+		pgstat_count_heap_fetch(step->indexrel);
+	}
+	LockBuffer(buf, BUFFER_LOCK_UNLOCK);
+	step->counters.fetched += visit->n;
+}
+
+static void
+visit_end(AnagoStep *step)
+{
+	ReleaseBuffer(step->visit->buf);
+	step->visit->buf = InvalidBuffer;
+}
+
+/* The next tuple of the visit that is to go on, put into the wide slot. */
+static bool
+visit_next(HeapTask *self)
+{
+	AnagoStep  *step = self->probe->step;
+	AnagoVisit *visit = step->visit;
+
+	while (visit->next < visit->n && !self->probe->done)
+	{
+		int			i = visit->next++;
+
+		/*
+		 * A child made of an earlier tuple leaves the outer row's columns in
+		 * place; an emitted row may have been materialized by the executor.
+		 */
+		if (step->last)
+			anago_row_bind(step->query, self->probe->row);
+		else
+			step->query->bound = self->probe->row;
+		if (step->desc->index_only)
+			anago_index_fill(self->probe, self->hits->itups[visit->hit[i]]);
+		else
+			anago_heap_fill(self->probe, &visit->tuples[i]);
+		if (anago_probe_match(self->probe))
+			return true;
+	}
+	return false;
+}
+
+void
+anago_heap_fill(AnagoProbe *probe, HeapTuple tuple)
+{
+	AnagoStep  *step = probe->step;
+	TupleTableSlot *from = step->heap_slot;
+	TupleTableSlot *wide = step->query->wide;
+
+	if (step->ncols == 0)
+		return;
+	ExecStoreHeapTuple(tuple, from, false);
+	slot_getsomeattrs(from, step->max_attno);
+	for (int i = 0; i < step->ncols; i++)
+	{
+		wide->tts_values[step->first_col + i] = from->tts_values[step->attnos[i] - 1];
+		wide->tts_isnull[step->first_col + i] = from->tts_isnull[step->attnos[i] - 1];
+	}
+}
+
+void
+anago_index_fill(AnagoProbe *probe, IndexTuple itup)
+{
+	AnagoStep  *step = probe->step;
+	TupleTableSlot *wide = step->query->wide;
+	TupleDesc	desc = RelationGetDescr(step->indexrel);
+
+	for (int i = 0; i < step->ncols; i++)
+		wide->tts_values[step->first_col + i] =
+			index_getattr(itup, step->attnos[i], desc,
+						  &wide->tts_isnull[step->first_col + i]);
+}
+
+/* --- the task --- */
+
+static AnagoVerdict
+heap_run(AnagoTask *task)
+{
+	HeapTask   *self = (HeapTask *) task;
+	AnagoProbe *probe = self->probe;
+	AnagoStep  *step = probe->step;
+	AnagoQuery *query = step->query;
+	Buffer		buf;
+
+	ANAGO_BEGIN(task);
+	while (self->next < self->to && !probe->done)
+	{
+		if (!step->last)
+			ANAGO_AWAIT_ROOM(task, query->sched, ANAGO_DEPTH_PROBE(step + 1));
+		ANAGO_AWAIT_PAGE(task, buf, query->pages, step->heap,
+						 ItemPointerGetBlockNumber(&self->hits->tids[self->next]));
+		if (probe->done)
+		{
+			ReleaseBuffer(buf);
+			break;
+		}
+		visit_begin(self, buf, step->last ? MaxHeapTuplesPerPage :
+					anago_sched_room(query->sched, ANAGO_DEPTH_PROBE(step + 1)));
+		anago_row_bind(query, probe->row);
+		while (visit_next(self))
+		{
+			if (step->last)
+				ANAGO_SUSPEND(task, ANAGO_EMIT);
+			else
+				anago_probe_forward(probe);
+		}
+		visit_end(step);
+	}
+	anago_hits_release(self->hits);
+	ANAGO_END_OF_PROBE(task, probe);
+	ANAGO_END(task);
+}
+
+static const AnagoTaskOps heap_ops = {"heap fetch", heap_run};
+
+static void
+heap_init(AnagoTask *task, AnagoProbe *probe, AnagoHits *hits, int from, int to)
+{
+	HeapTask   *self = (HeapTask *) task;
+
+	Assert(from < to && to <= hits->n);
+	self->probe = probe;
+	self->hits = hits;
+	self->next = from;
+	self->to = to;
+}
+
+void
+anago_heap_spawn(AnagoProbe *probe, AnagoHits *hits, int from, int to)
+{
+	probe->tasks++;
+	hits->refs++;
+	heap_init(anago_sched_spawn(probe->step->query->sched, &heap_ops,
+								ANAGO_DEPTH_HEAP(probe->step)),
+			  probe, hits, from, to);
+}
+
+void
+anago_heap_become(AnagoTask *task, AnagoProbe *probe, AnagoHits *hits,
+				  int from, int to)
+{
+	anago_sched_become(probe->step->query->sched, task, &heap_ops,
+					   ANAGO_DEPTH_HEAP(probe->step));
+	heap_init(task, probe, hits, from, to);
+}
+
+void
+anago_hits_release(AnagoHits *hits)
+{
+	Assert(hits->refs > 0);
+	if (--hits->refs == 0)
+		pfree(hits);
+}
+
+void
+anago_heap_abandon(AnagoStep *step)
+{
+	if (BufferIsValid(step->visit->buf))
+		visit_end(step);
+}

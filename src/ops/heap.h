@@ -1,0 +1,36 @@
+/*-------------------------------------------------------------------------
+ *
+ * heap.h
+ *	  Heap fetch: the matches of a probe that are in one heap block.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ANAGO_HEAP_H
+#define ANAGO_HEAP_H
+
+#include "postgres.h"
+
+#include "ops/query.h"
+
+/*
+ * Look up hits->tids[from .. to - 1], all of one block.  Spawn makes a task
+ * that takes a reference to the probe and to the hits; become makes the
+ * running task, which has both already, that task.
+ */
+extern void anago_heap_spawn(AnagoProbe *probe, AnagoHits *hits, int from, int to);
+extern void anago_heap_become(AnagoTask *task, AnagoProbe *probe,
+							  AnagoHits *hits, int from, int to);
+
+/*
+ * Fill the step's columns of the wide slot, from a heap tuple or from the
+ * tuple of an index-only step.  The outer row must be bound.
+ */
+extern void anago_heap_fill(AnagoProbe *probe, HeapTuple tuple);
+extern void anago_index_fill(AnagoProbe *probe, IndexTuple itup);
+
+extern void anago_hits_release(AnagoHits *hits);
+
+/* Let go of the pin of a visit that was given up half way. */
+extern void anago_heap_abandon(AnagoStep *step);
+
+#endif							/* ANAGO_HEAP_H */

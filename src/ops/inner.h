@@ -1,0 +1,39 @@
+/*-------------------------------------------------------------------------
+ *
+ * inner.h
+ *	  Copies of inner B-tree pages, so that descents skip hot pages.
+ *
+ * Every descent of a query passes the root and a few pages below it.  Looking
+ * each up in shared buffers, pinning and locking it costs more than searching
+ * it.  So a step keeps copies of the inner pages that it met first.
+ *
+ * A copy may be out of date, but no more than a page number read from a
+ * parent before the child is: a split since then is found by moving right, a
+ * page deleted since then is not recycled while our snapshot exists.  The
+ * copies therefore live as long as the query's snapshot, and no longer.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ANAGO_INNER_H
+#define ANAGO_INNER_H
+
+#include "postgres.h"
+
+#include "storage/block.h"
+#include "storage/bufpage.h"
+
+/* Bound on copies in one step: 2 MB of pages of 8 kB. */
+#define ANAGO_INNER_PAGES	256
+
+typedef struct AnagoInner AnagoInner;
+
+/* Memory comes from `context` as copies are made. */
+extern AnagoInner *anago_inner_create(MemoryContext context);
+
+/* The copy of a block, or NULL. */
+extern Page anago_inner_find(const AnagoInner *inner, BlockNumber blkno);
+
+/* Copy a page that is locked; returns the copy, or NULL if the bound is met. */
+extern Page anago_inner_add(AnagoInner *inner, BlockNumber blkno, Page page);
+
+#endif							/* ANAGO_INNER_H */

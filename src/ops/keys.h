@@ -1,0 +1,120 @@
+/*-------------------------------------------------------------------------
+ *
+ * keys.h
+ *	  Index conditions: how they bound the walk of a B-tree, and their values.
+ *
+ * From the conditions of a step one range of the index is made for each
+ * combination of its IN-list elements: everything between the positions
+ * `start` and `end`, both given as insertion scan keys.  Conditions that
+ * these positions do not express are rechecked on every index tuple:
+ *
+ *		index (a, b, c)		a = 1 AND b IN (4, 7) AND c > 2 AND c <> 9
+ *		positions			(1, 4, 2) .. (1, 4)		combination 0
+ *							(1, 7, 2) .. (1, 7)		combination 1
+ *		(<> is no index condition: it is in the step's filter)
+ *
+ * A position is "before the first tuple >= key" (nextkey false) or "before
+ * the first tuple > key" (nextkey true), as in nbtree (README, nbtsearch.c).
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ANAGO_KEYS_H
+#define ANAGO_KEYS_H
+
+#include "postgres.h"
+
+#include "access/nbtree.h"
+#include "nodes/execnodes.h"
+
+#include "plan/pipeline.h"
+
+/* Sorted, distinct, not-null elements of one IN list. */
+typedef struct AnagoArray
+{
+	int			n;
+	Datum	   *elems;
+} AnagoArray;
+
+/* Bound on the ranges that one probe walks. */
+#define ANAGO_MAX_COMBOS	65536
+
+/*
+ * The values that one probe looks for.  For an IN list, values[] holds the
+ * array datum and arrays[] its elements.
+ *
+ * IN lists on several columns multiply.  Where they would make more than
+ * ANAGO_MAX_COMBOS ranges, the positions end before the list that is too
+ * much, and all conditions are rechecked.
+ */
+typedef struct AnagoKeyValues
+{
+	int			ncombos;		/* ranges to walk; 0: nothing can match */
+	int			prefix;			/* columns that bound the walk, or -1: all */
+	AnagoArray *arrays;			/* one for each key; NULL if no key needs it */
+	Datum		values[FLEXIBLE_ARRAY_MEMBER];
+} AnagoKeyValues;
+
+typedef struct AnagoKey
+{
+	const AnagoKeyDesc *desc;
+	StrategyNumber strategy;	/* of desc->opno in the column's opfamily */
+	Oid			righttype;
+	FmgrInfo	opfn;			/* desc->opfuncid, for rechecks */
+	ExprState  *expr;			/* value */
+	bool		copy;			/* value must be copied to outlive the slot */
+	int16		typlen;			/* of the value */
+	bool		typbyval;
+	Oid			elemtype;		/* IN lists */
+	int16		elemlen;
+	bool		elembyval;
+	char		elemalign;
+	FmgrInfo	elemcmp;		/* order of elements */
+	Oid			elemcollation;
+} AnagoKey;
+
+/* What fills an entry of a position. */
+#define ANAGO_EDGE_NULL		(-1)	/* the NULL end of the column */
+
+typedef struct AnagoKeys
+{
+	int			n;
+	AnagoKey   *key;
+	BTScanInsertData start;		/* keysz and nextkey are set by bind */
+	BTScanInsertData end;
+	int			start_keysz;
+	int			end_keysz;
+	bool		start_nextkey;
+	bool		end_nextkey;
+	int			start_key[INDEX_MAX_KEYS];	/* index into key[], or EDGE_NULL */
+	int			end_key[INDEX_MAX_KEYS];
+	int			narrays;		/* IN lists that bound the walk */
+	int			array[INDEX_MAX_KEYS];	/* these, indexes into key[] */
+	int			nrecheck;
+	int		   *recheck;		/* conditions rechecked on index tuples */
+} AnagoKeys;
+
+/* Classify a step's conditions; `parent` compiles their value expressions. */
+extern void anago_keys_init(AnagoKeys *keys, Relation indexrel,
+							const AnagoStepDesc *desc, PlanState *parent);
+
+/* As the index is now: heapkeyspace and allequalimage of its metapage. */
+extern void anago_keys_set_version(AnagoKeys *keys, bool heapkeyspace,
+								   bool allequalimage);
+
+/*
+ * Evaluate all values into `out`, which has room for keys->n; memory that
+ * must outlive the evaluation comes from `context`.
+ */
+extern void anago_keys_eval(const AnagoKeys *keys, ExprContext *econtext,
+							MemoryContext context, AnagoKeyValues *out);
+extern void anago_keys_free(const AnagoKeys *keys, AnagoKeyValues *values);
+
+/* Make keys->start and keys->end the positions of combination 0 .. ncombos-1. */
+extern void anago_keys_bind(AnagoKeys *keys, const AnagoKeyValues *values,
+							int combo);
+
+/* Whether an index tuple satisfies the conditions that need a recheck. */
+extern bool anago_keys_recheck(AnagoKeys *keys, const AnagoKeyValues *values,
+							   Relation indexrel, IndexTuple itup);
+
+#endif							/* ANAGO_KEYS_H */

@@ -1,0 +1,211 @@
+/*-------------------------------------------------------------------------
+ *
+ * leaf.c
+ *	  Collect the matches of one leaf page.
+ *
+ * As in nbtree, all matches of a page are taken under one share lock, after
+ * which lock and pin go.  That is safe with an MVCC snapshot: should VACUUM
+ * remove an entry and its heap tuple meanwhile, and the line pointer be used
+ * again, the new tuple is not visible to the snapshot (nbtree README, "VACUUM's
+ * superexclusive lock and index scans").
+ *
+ * An index-only step must look at the visibility map while the leaf is still
+ * pinned.  VACUUM needs a cleanup lock on the leaf before it may remove heap
+ * tuples that the leaf refers to, so while we pin it, a heap block that is
+ * marked all-visible still is what the index entry meant (nodeIndexonlyscan.c
+ * keeps the pin for that reason).
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/nbtree.h"
+#include "access/visibilitymap.h"
+#include "pgstat.h"
+#include "storage/predicate.h"
+#include "utils/rel.h"
+
+#include "ops/btree.h"
+#include "ops/leaf.h"
+
+#define ST_SORT sort_tids
+#define ST_ELEMENT_TYPE ItemPointerData
+#define ST_COMPARE(a, b) ItemPointerCompare((ItemPointer) (a), (ItemPointer) (b))
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+/* What a page may hold; static, for nothing here is reentered. */
+static struct
+{
+	int			n;
+	Size		itup_bytes;
+	ItemPointerData tids[MaxTIDsPerBTreePage];
+	OffsetNumber offsets[MaxTIDsPerBTreePage];	/* of the tuple each is from */
+}			found;
+
+/* Bytes of an index tuple's key part, without a posting list. */
+static Size
+key_size(IndexTuple itup)
+{
+	return BTreeTupleIsPosting(itup) ? BTreeTupleGetPostingOffset(itup) :
+		IndexTupleSize(itup);
+}
+
+static void
+find_matches(AnagoProbe *probe, Page page, OffsetNumber from, OffsetNumber to)
+{
+	AnagoStep  *step = probe->step;
+	bool		recheck = step->keys.nrecheck > 0 || probe->keys.prefix >= 0;
+
+	found.n = 0;
+	found.itup_bytes = 0;
+	for (OffsetNumber off = from; off < to; off = OffsetNumberNext(off))
+	{
+		ItemId		iid = PageGetItemId(page, off);
+		IndexTuple	itup;
+		int			before = found.n;
+
+		if (ItemIdIsDead(iid) && step->query->use_dead_hints)
+			continue;
+		itup = (IndexTuple) PageGetItem(page, iid);
+		if (recheck &&
+			!anago_keys_recheck(&step->keys, &probe->keys, step->indexrel, itup))
+			continue;
+
+		if (!BTreeTupleIsPosting(itup))
+			found.tids[found.n++] = itup->t_tid;
+		else
+		{
+			int			n = BTreeTupleGetNPosting(itup);
+
+			memcpy(&found.tids[found.n], BTreeTupleGetPosting(itup),
+				   n * sizeof(ItemPointerData));
+			found.n += n;
+		}
+		Assert(found.n <= MaxTIDsPerBTreePage);
+		for (int i = before; i < found.n; i++)
+			found.offsets[i] = off;
+		found.itup_bytes += MAXALIGN(key_size(itup));
+	}
+}
+
+/* Copy the key parts of the matches' index tuples behind them. */
+static void
+copy_itups(AnagoHits *hits, Page page, char *to)
+{
+	for (int i = 0; i < hits->n; i++)
+	{
+		IndexTuple	itup;
+		Size		size;
+
+		if (i > 0 && found.offsets[i] == found.offsets[i - 1])
+		{
+			hits->itups[i] = hits->itups[i - 1];
+			continue;
+		}
+		itup = (IndexTuple) PageGetItem(page, PageGetItemId(page, found.offsets[i]));
+		size = key_size(itup);
+		memcpy(to, itup, size);
+		hits->itups[i] = (IndexTuple) to;
+		hits->itups[i]->t_info &= ~INDEX_SIZE_MASK;
+		hits->itups[i]->t_info |= size;
+		to += MAXALIGN(size);
+	}
+}
+
+static AnagoHits *
+make_hits(AnagoStep *step, Page page)
+{
+	Size		tids_end = MAXALIGN(offsetof(AnagoHits, tids) +
+									sizeof(ItemPointerData) * found.n);
+	Size		itups_end = tids_end + sizeof(IndexTuple) * found.n;
+	Size		visible_end = MAXALIGN(itups_end + sizeof(bool) * found.n);
+	AnagoHits  *hits;
+
+	if (!step->desc->index_only)
+		hits = MemoryContextAlloc(step->query->context, tids_end);
+	else
+		hits = MemoryContextAlloc(step->query->context,
+								  visible_end + found.itup_bytes);
+	hits->refs = 1;
+	hits->n = found.n;
+	hits->itups = NULL;
+	hits->visible = NULL;
+	memcpy(hits->tids, found.tids, sizeof(ItemPointerData) * found.n);
+	if (step->desc->index_only)
+	{
+		hits->itups = (IndexTuple *) ((char *) hits + tids_end);
+		hits->visible = (bool *) hits + itups_end;
+		copy_itups(hits, page, (char *) hits + visible_end);
+	}
+	return hits;
+}
+
+AnagoHits *
+anago_leaf_collect(AnagoProbe *probe, Page page, bool from_start, bool *ended)
+{
+	AnagoStep  *step = probe->step;
+	OffsetNumber from = from_start ?
+		anago_bt_search(step->indexrel, &step->keys.start, page) :
+		P_FIRSTDATAKEY(BTPageGetOpaque(page));
+	OffsetNumber to = anago_bt_search(step->indexrel, &step->keys.end, page);
+
+	*ended = to <= PageGetMaxOffsetNumber(page);
+	find_matches(probe, page, from, to);
+	if (found.n == 0)
+		return NULL;
+	step->counters.tids += found.n;
+	pgstat_count_index_tuples(step->indexrel, found.n);
+	return make_hits(step, page);
+}
+
+static bool
+in_heap_order(const AnagoHits *hits)
+{
+	for (int i = 1; i < hits->n; i++)
+		if (ItemPointerCompare((ItemPointer) &hits->tids[i - 1],
+							   (ItemPointer) &hits->tids[i]) > 0)
+			return false;
+	return true;
+}
+
+void
+anago_leaf_prepare(AnagoStep *step, AnagoHits *hits)
+{
+	BlockNumber last = InvalidBlockNumber;
+	bool		visible = false;
+
+	if (!step->desc->index_only)
+	{
+		if (!in_heap_order(hits))
+			sort_tids(hits->tids, hits->n);
+		return;
+	}
+	for (int i = 0; i < hits->n; i++)
+	{
+		BlockNumber blkno = ItemPointerGetBlockNumber(&hits->tids[i]);
+
+		if (blkno != last)
+		{
+			visible = VM_ALL_VISIBLE(step->heap, blkno, &step->vmbuffer);
+			/* no heap fetch will take the lock that serializable needs */
+			if (visible)
+				PredicateLockPage(step->heap, blkno, step->query->snapshot);
+			last = blkno;
+		}
+		hits->visible[i] = visible;
+	}
+}
+
+int
+anago_hits_run(const AnagoHits *hits, int from)
+{
+	BlockNumber blkno = ItemPointerGetBlockNumber(&hits->tids[from]);
+	int			to = from + 1;
+
+	while (to < hits->n &&
+		   ItemPointerGetBlockNumber(&hits->tids[to]) == blkno)
+		to++;
+	return to;
+}

@@ -1,0 +1,34 @@
+/*-------------------------------------------------------------------------
+ *
+ * leaf.h
+ *	  Collect the matches of one leaf page.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ANAGO_LEAF_H
+#define ANAGO_LEAF_H
+
+#include "postgres.h"
+
+#include "ops/query.h"
+
+/*
+ * Matches of a locked leaf page between the bound positions (with
+ * `from_start`, else from the page's first tuple) in one chunk of
+ * query->context with one reference, or NULL if there are none.  *ended says
+ * whether the range ends on this page.
+ */
+extern AnagoHits *anago_leaf_collect(AnagoProbe *probe, Page page,
+									 bool from_start, bool *ended);
+
+/*
+ * Prepare the matches for the heap, the leaf still pinned but not locked:
+ * look the visibility map up for an index-only step, else put the matches
+ * into heap order.
+ */
+extern void anago_leaf_prepare(AnagoStep *step, AnagoHits *hits);
+
+/* End (exclusive) of the run of matches of one heap block from `from`. */
+extern int	anago_hits_run(const AnagoHits *hits, int from);
+
+#endif							/* ANAGO_LEAF_H */

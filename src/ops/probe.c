@@ -1,0 +1,130 @@
+/*-------------------------------------------------------------------------
+ *
+ * probe.c
+ *	  Index probe: one row that looks for its matches in one step.
+ *
+ * The rules for join types are those of nodeNestloop.c, with the order of
+ * matches left open:
+ *
+ *		inner	every match goes on; at most one if the inner side is unique
+ *		left	the same; if none, the outer row with NULLs goes on
+ *		semi	the first match goes on, then the probe is done
+ *		anti	at the first match the probe is done; if none, the outer row
+ *				with NULLs goes on
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+
+#include "ops/probe.h"
+#include "ops/range.h"
+#include "ops/row.h"
+
+void
+anago_probe_spawn(AnagoStep *step, AnagoRow *row)
+{
+	AnagoQuery *query = step->query;
+	AnagoProbe *probe;
+
+	probe = MemoryContextAlloc(query->context,
+							   offsetof(AnagoProbe, keys.values) +
+							   sizeof(Datum) * step->keys.n);
+	probe->step = step;
+	probe->row = row;
+	probe->tasks = 0;
+	probe->matched = false;
+	probe->done = false;
+	step->counters.probes++;
+
+	ResetExprContext(query->econtext);
+	anago_keys_eval(&step->keys, query->econtext, query->context, &probe->keys);
+	anago_range_spawn(probe);
+}
+
+static inline bool
+passes(AnagoStep *step, ExprState *qual)
+{
+	if (qual == NULL || ExecQual(qual, step->query->econtext))
+		return true;
+	step->counters.filtered++;
+	return false;
+}
+
+bool
+anago_probe_match(AnagoProbe *probe)
+{
+	AnagoStep  *step = probe->step;
+
+	Assert(!probe->done);
+	ResetExprContext(step->query->econtext);
+	if (!passes(step, step->filter) || !passes(step, step->join))
+		return false;
+
+	probe->matched = true;
+	switch (step->desc->jointype)
+	{
+		case JOIN_ANTI:
+			probe->done = true;
+			return false;
+		case JOIN_SEMI:
+			probe->done = true;
+			break;
+		default:
+			probe->done = step->desc->inner_unique;
+			break;
+	}
+	if (!passes(step, step->other))
+		return false;
+	step->counters.rows++;
+	return true;
+}
+
+void
+anago_probe_forward(AnagoProbe *probe)
+{
+	AnagoStep  *step = probe->step;
+	AnagoQuery *query = step->query;
+
+	Assert(!step->last);
+	anago_probe_spawn(&query->steps[step->index + 1],
+					  anago_row_make(query, step->index, probe->row));
+}
+
+bool
+anago_probe_unmatched(AnagoProbe *probe)
+{
+	AnagoStep  *step = probe->step;
+	AnagoQuery *query = step->query;
+
+	Assert(probe->tasks > 0);
+	if (probe->tasks > 1 || probe->matched ||
+		(step->desc->jointype != JOIN_LEFT && step->desc->jointype != JOIN_ANTI))
+		return false;
+
+	anago_row_bind(query, probe->row);
+	for (int i = step->first_col; i < step->first_col + step->ncols; i++)
+	{
+		query->wide->tts_values[i] = (Datum) 0;
+		query->wide->tts_isnull[i] = true;
+	}
+	ResetExprContext(query->econtext);
+	if (!passes(step, step->other))
+		return false;
+	step->counters.rows++;
+	return true;
+}
+
+void
+anago_probe_release(AnagoProbe *probe)
+{
+	AnagoQuery *query = probe->step->query;
+
+	Assert(probe->tasks > 0);
+	if (--probe->tasks > 0)
+		return;
+	anago_row_release(query, probe->row);
+	anago_keys_free(&probe->step->keys, &probe->keys);
+	pfree(probe);
+}

@@ -1,0 +1,59 @@
+/*-------------------------------------------------------------------------
+ *
+ * probe.h
+ *	  Index probe: one row that looks for its matches in one step.
+ *
+ * What a join type does with matches is here; how matches are found is in
+ * range.c (index) and heap.c (table).
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ANAGO_PROBE_H
+#define ANAGO_PROBE_H
+
+#include "postgres.h"
+
+#include "ops/query.h"
+
+/*
+ * Begin to look for the matches of `row`, which must be bound and whose
+ * reference goes to the probe.  Spawns a task.
+ */
+extern void anago_probe_spawn(AnagoStep *step, AnagoRow *row);
+
+/*
+ * The wide slot holds the outer row and a candidate's columns: does it
+ * satisfy filter and join condition, and is it to go on?
+ */
+extern bool anago_probe_match(AnagoProbe *probe);
+
+/* Not the last step: the row in the wide slot goes on to the next one. */
+extern void anago_probe_forward(AnagoProbe *probe);
+
+/*
+ * To be asked by each task of a probe before it ends.  True: it is the last
+ * one, no match was found, and the wide slot now holds the null-extended row
+ * that is to go on.
+ */
+extern bool anago_probe_unmatched(AnagoProbe *probe);
+
+/* A task of the probe ends; the last one takes the probe with it. */
+extern void anago_probe_release(AnagoProbe *probe);
+
+/*
+ * How a task ends: emit or forward the null-extended row if there is one, let
+ * go of the probe.  To stand right before ANAGO_END.
+ */
+#define ANAGO_END_OF_PROBE(task, probe) \
+	do { \
+		if (anago_probe_unmatched(probe)) \
+		{ \
+			if ((probe)->step->last) \
+				ANAGO_SUSPEND(task, ANAGO_EMIT); \
+			else \
+				anago_probe_forward(probe); \
+		} \
+		anago_probe_release(probe); \
+	} while (0)
+
+#endif							/* ANAGO_PROBE_H */

@@ -1,0 +1,232 @@
+/*-------------------------------------------------------------------------
+ *
+ * query.c
+ *	  A pipeline while a query runs: from its description to rows.
+ *
+ *	  query.c	begin, next, rescan, end
+ *	  source.c	where rows come from
+ *	  probe.c	one row in one step: join types
+ *	  keys.c	its index conditions
+ *	  range.c	its walk of the index
+ *	  leaf.c	one leaf page of it
+ *	  inner.c	copies of inner pages
+ *	  btree.c	questions to a B-tree page
+ *	  heap.c	its matches in the table
+ *	  row.c		rows in flight
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/relation.h"
+#include "access/xlog.h"
+#include "access/xact.h"
+#include "executor/executor.h"
+#include "storage/bufmgr.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+#include "guc.h"
+#include "ops/heap.h"
+#include "ops/query.h"
+#include "ops/source.h"
+
+/* --- begin --- */
+
+/* The wide slot entries that a step (or the source) fills, in order. */
+static AttrNumber *
+columns_of_step(const AnagoPipelineDesc *desc, int step, int *first, int *n)
+{
+	AttrNumber *attnos = palloc(sizeof(AttrNumber) * (desc->ncolumns + 1));
+
+	*first = *n = 0;
+	for (int i = 0; i < desc->ncolumns; i++)
+	{
+		if (desc->columns[i].step != step)
+			continue;
+		if (*n == 0)
+			*first = i;
+		Assert(i == *first + *n);
+		attnos[(*n)++] = desc->columns[i].attno;
+	}
+	return attnos;
+}
+
+static void
+begin_step(AnagoQuery *query, const AnagoPipelineDesc *desc, int index, int eflags)
+{
+	AnagoStep  *step = &query->steps[index];
+	const AnagoStepDesc *sd = &desc->steps[index];
+	PlanState  *ps = query->ps;
+
+	step->query = query;
+	step->desc = sd;
+	step->index = index;
+	step->last = (index == desc->nsteps - 1);
+	step->heap = ExecOpenScanRelation(query->estate, sd->scanrelid, eflags);
+	step->attnos = columns_of_step(desc, index, &step->first_col, &step->ncols);
+	for (int i = 0; i < step->ncols; i++)
+		step->max_attno = Max(step->max_attno, step->attnos[i]);
+	step->vmbuffer = InvalidBuffer;
+
+	/* like ExecInitIndexScan: EXPLAIN alone must not need the index */
+	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
+		return;
+	step->indexrel = index_open(sd->indexid,
+								exec_rt_fetch(sd->scanrelid, query->estate)->rellockmode);
+	step->heap_slot = MakeSingleTupleTableSlot(RelationGetDescr(step->heap),
+											   &TTSOpsHeapTuple);
+	step->inner = anago_inner_create(query->estate->es_query_cxt);
+	step->visit = palloc(sizeof(AnagoVisit));
+	step->visit->buf = InvalidBuffer;
+	anago_keys_init(&step->keys, step->indexrel, sd, ps);
+	step->filter = ExecInitQual(sd->exprs[ANAGO_EXPRS_FILTER], ps);
+	step->join = ExecInitQual(sd->exprs[ANAGO_EXPRS_JOIN], ps);
+	step->other = ExecInitQual(sd->exprs[ANAGO_EXPRS_OTHER], ps);
+}
+
+static void
+begin_columns(AnagoQuery *query, const AnagoPipelineDesc *desc)
+{
+	TupleDesc	tupdesc = query->wide->tts_tupleDescriptor;
+	int			first;
+
+	Assert(tupdesc->natts == desc->ncolumns);
+	query->ncolumns = desc->ncolumns;
+	query->typlens = palloc(sizeof(int16) * (desc->ncolumns + 1));
+	query->typbyvals = palloc(sizeof(bool) * (desc->ncolumns + 1));
+	for (int i = 0; i < desc->ncolumns; i++)
+	{
+		query->typlens[i] = TupleDescAttr(tupdesc, i)->attlen;
+		query->typbyvals[i] = TupleDescAttr(tupdesc, i)->attbyval;
+	}
+	query->source_attnos = columns_of_step(desc, ANAGO_STEP_SOURCE, &first,
+										   &query->source_ncols);
+	Assert(first == 0);
+}
+
+AnagoQuery *
+anago_query_begin(PlanState *ps, const AnagoPipelineDesc *desc,
+				  PlanState *child, TupleTableSlot *wide, int eflags)
+{
+	AnagoQuery *query = palloc0(sizeof(AnagoQuery));
+
+	query->ps = ps;
+	query->estate = ps->state;
+	query->snapshot = ps->state->es_snapshot;
+	query->child = child;
+	query->wide = wide;
+	begin_columns(query, desc);
+
+	query->nsteps = desc->nsteps;
+	query->steps = palloc0(sizeof(AnagoStep) * desc->nsteps);
+	for (int i = 0; i < desc->nsteps; i++)
+		begin_step(query, desc, i, eflags);
+	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
+		return query;
+
+	query->econtext = CreateExprContext(query->estate);
+	query->econtext->ecxt_scantuple = wide;
+	query->context = AllocSetContextCreate(query->estate->es_query_cxt,
+										   "anago rows",
+										   ALLOCSET_DEFAULT_SIZES);
+	query->use_dead_hints = !TransactionStartedDuringRecovery();
+	return query;
+}
+
+/* --- run --- */
+
+/* The first row is asked for: from here on I/O happens. */
+static void
+start(AnagoQuery *query)
+{
+	if (query->sched == NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(query->estate->es_query_cxt);
+
+		if (!IsMVCCSnapshot(query->snapshot))
+			elog(ERROR, "anago needs an MVCC snapshot");
+		query->sched = anago_sched_begin(ANAGO_DEPTHS(query->nsteps),
+										 anago_mode == ANAGO_MODE_SERIAL,
+										 anago_max_inflight_reads);
+		query->pages = anago_sched_pages(query->sched);
+		MemoryContextSwitchTo(old);
+	}
+	anago_source_spawn(query);
+}
+
+/*
+ * The executor may have materialized the slot that it was given, after which
+ * its values point into memory of the slot's own that goes now.
+ */
+static void
+renew_slot(AnagoQuery *query)
+{
+	ExecClearTuple(query->wide);
+	ExecStoreVirtualTuple(query->wide);
+	query->bound = NULL;
+}
+
+bool
+anago_query_next(AnagoQuery *query)
+{
+	if (query->exhausted)
+		return false;
+	if (TTS_EMPTY(query->wide) || TTS_SHOULDFREE(query->wide))
+		renew_slot(query);
+	if (!query->started)
+	{
+		query->started = true;
+		start(query);
+	}
+	if (anago_sched_run(query->sched))
+		return true;
+	query->exhausted = true;
+	return false;
+}
+
+/* Let go of the pins that operators hold between calls. */
+static void
+release_pins(AnagoQuery *query)
+{
+	for (int i = 0; i < query->nsteps; i++)
+	{
+		AnagoStep  *step = &query->steps[i];
+
+		if (step->visit != NULL)
+			anago_heap_abandon(step);
+		if (BufferIsValid(step->vmbuffer))
+			ReleaseBuffer(step->vmbuffer);
+		step->vmbuffer = InvalidBuffer;
+	}
+}
+
+void
+anago_query_rescan(AnagoQuery *query)
+{
+	if (!query->started)
+		return;
+	release_pins(query);
+	anago_sched_reset(query->sched);
+	MemoryContextReset(query->context);
+	query->bound = NULL;
+	query->started = query->exhausted = false;
+}
+
+void
+anago_query_end(AnagoQuery *query)
+{
+	release_pins(query);
+	if (query->sched != NULL)
+		anago_sched_end(query->sched);
+	for (int i = 0; i < query->nsteps; i++)
+	{
+		AnagoStep  *step = &query->steps[i];
+
+		if (step->heap_slot != NULL)
+			ExecDropSingleTupleTableSlot(step->heap_slot);
+		if (step->indexrel != NULL)
+			index_close(step->indexrel, NoLock);
+	}
+}

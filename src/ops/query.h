@@ -1,0 +1,191 @@
+/*-------------------------------------------------------------------------
+ *
+ * query.h
+ *	  What the operators of one pipeline share while a query runs.
+ *
+ * Life of a row, at step s:
+ *
+ *		AnagoRow (fragments of source and steps < s)
+ *		  '-- AnagoProbe		one for each row that reaches step s
+ *				|-- range task	one for each combination of IN-list elements:
+ *				|				descends the index, walks leaves
+ *				|-- leaf task	one for each leaf of a wide range
+ *				|-- heap task	one for each heap block with matches
+ *				'-- heap task
+ *
+ * A heap task that finds a match either emits it (last step: the wide slot
+ * points into the page, nothing is copied) or makes a fragment of it and
+ * spawns a probe of step s + 1.  The last task of a probe to end emits the
+ * null-extended row of an outer or anti join that found no match.
+ *
+ * Invariants
+ *	- a probe lives while it has tasks, a row while it has probes or children;
+ *	- no task holds a pin or a lock while it is suspended, but for the one
+ *	  that is emitting (the heap page its row points into) and the visibility
+ *	  map page that an index-only step keeps;
+ *	- the wide slot belongs to the running task, from anago_row_bind() until
+ *	  it suspends; an emitting task finds it as it left it.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ANAGO_QUERY_H
+#define ANAGO_QUERY_H
+
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "nodes/execnodes.h"
+#include "utils/snapshot.h"
+
+#include "ops/inner.h"
+#include "ops/keys.h"
+#include "plan/pipeline.h"
+#include "sched/sched.h"
+
+typedef struct AnagoQuery AnagoQuery;
+typedef struct AnagoStep AnagoStep;
+
+/*
+ * The columns that one step (or the source) adds to a row.  Immutable once
+ * made.  values[] is followed by isnull[], then by the bytes of values passed
+ * by reference.
+ */
+typedef struct AnagoRow
+{
+	struct AnagoRow *parent;	/* fragment of an earlier step, or NULL */
+	int32		refs;			/* children and probes */
+	int16		step;			/* who made it: ANAGO_STEP_SOURCE or a step */
+	Datum		values[FLEXIBLE_ARRAY_MEMBER];
+} AnagoRow;
+
+/* One row in one step: what its tasks share. */
+typedef struct AnagoProbe
+{
+	AnagoStep  *step;
+	AnagoRow   *row;			/* NULL: the unit row */
+	int32		tasks;			/* tasks at work for it */
+	bool		matched;		/* some match was found */
+	bool		done;			/* no further match is of interest */
+	AnagoKeyValues keys;		/* must be last: flexible */
+} AnagoProbe;
+
+/* Matches of one leaf page; shared by the heap tasks that look them up. */
+typedef struct AnagoHits
+{
+	int32		refs;
+	int32		n;
+	bool	   *visible;		/* index-only: heap block is all-visible */
+	IndexTuple *itups;			/* index-only: copies, in this same chunk */
+	ItemPointerData tids[FLEXIBLE_ARRAY_MEMBER];
+} AnagoHits;
+
+/* Tuples found in one heap block, while that block is pinned. */
+typedef struct AnagoVisit
+{
+	Buffer		buf;			/* InvalidBuffer: none */
+	int			n;
+	int			next;
+	HeapTupleData tuples[MaxHeapTuplesPerPage];
+	int			hit[MaxHeapTuplesPerPage];	/* index into AnagoHits */
+} AnagoVisit;
+
+typedef struct AnagoStepCounters
+{
+	int64		probes;			/* rows that came in */
+	int64		descents;		/* index descents */
+	int64		tids;			/* index entries that matched */
+	int64		fetched;		/* tuples visible in the heap */
+	int64		index_only;		/* tuples answered from the index alone */
+	int64		filtered;		/* rows removed by filters */
+	int64		rows;			/* rows that went on */
+} AnagoStepCounters;
+
+struct AnagoStep
+{
+	AnagoQuery *query;
+	const AnagoStepDesc *desc;
+	int			index;			/* position in the pipeline, from 0 */
+	bool		last;
+
+	Relation	heap;			/* closed by the executor */
+	Relation	indexrel;		/* closed by anago_query_end; NULL in EXPLAIN */
+
+	/* columns it fills: wide slot entries first_col .. first_col + ncols - 1 */
+	int			first_col;
+	int			ncols;
+	AttrNumber *attnos;			/* in the table, or index if index-only */
+	AttrNumber	max_attno;
+	TupleTableSlot *heap_slot;	/* for deforming; holds no pin */
+
+	AnagoKeys	keys;
+	ExprState  *filter;
+	ExprState  *join;
+	ExprState  *other;
+
+	/* the B-tree, as it was when the scan began */
+	bool		opened;			/* the next two are known */
+	BlockNumber root;			/* InvalidBlockNumber: empty index */
+	bool		heapkeyspace;
+	AnagoInner *inner;
+
+	Buffer		vmbuffer;		/* index-only: visibility map page, or none */
+	AnagoVisit *visit;
+	AnagoStepCounters counters;
+};
+
+struct AnagoQuery
+{
+	PlanState  *ps;				/* the CustomScanState */
+	EState	   *estate;
+	Snapshot	snapshot;
+	AnagoSched *sched;			/* NULL until the first row is asked for */
+	AnagoPages *pages;
+	MemoryContext context;		/* rows, probes, hits; reset by rescan */
+	ExprContext *econtext;		/* of filters and keys; scan tuple = wide */
+	TupleTableSlot *wide;
+	AnagoRow   *bound;			/* row whose columns the wide slot holds */
+	bool		use_dead_hints; /* skip index entries marked dead */
+	bool		started;		/* since begin or rescan */
+	bool		exhausted;
+
+	PlanState  *child;			/* source, or NULL: unit source */
+	int			source_ncols;
+	AttrNumber *source_attnos;
+	int64		source_rows;
+
+	int			nsteps;
+	AnagoStep  *steps;
+	int			ncolumns;
+	int16	   *typlens;		/* of the wide row's columns */
+	bool	   *typbyvals;
+};
+
+/*
+ * Depths: a source, then four for each step.  A kind of task spawns only
+ * kinds of greater depth, which is what keeps the scheduler free of deadlock.
+ */
+#define ANAGO_DEPTH_SOURCE			0
+#define ANAGO_DEPTH_PROBE(step)		(1 + 4 * (step)->index)
+#define ANAGO_DEPTH_RANGE(step)		(2 + 4 * (step)->index)
+#define ANAGO_DEPTH_LEAF(step)		(3 + 4 * (step)->index)
+#define ANAGO_DEPTH_HEAP(step)		(4 + 4 * (step)->index)
+#define ANAGO_DEPTHS(nsteps)		(1 + 4 * (nsteps))
+
+StaticAssertDecl(ANAGO_DEPTHS(ANAGO_MAX_STEPS) <= ANAGO_MAX_DEPTHS,
+				 "depths suffice");
+
+/*
+ * query.c
+ *
+ * anago_query_begin opens indexes and compiles expressions (not with
+ * EXEC_FLAG_EXPLAIN_ONLY); it reads no page.  anago_query_next leaves a row in
+ * query->wide, valid until the next call, or returns false at the end.
+ */
+extern AnagoQuery *anago_query_begin(PlanState *ps, const AnagoPipelineDesc *desc,
+									 PlanState *child, TupleTableSlot *wide,
+									 int eflags);
+extern bool anago_query_next(AnagoQuery *query);
+extern void anago_query_rescan(AnagoQuery *query);
+extern void anago_query_end(AnagoQuery *query);
+
+#endif							/* ANAGO_QUERY_H */

@@ -1,0 +1,38 @@
+/*-------------------------------------------------------------------------
+ *
+ * row.h
+ *	  Rows in flight: chains of immutable fragments, and the wide slot.
+ *
+ *		fragment of step 1 --parent--> fragment of step 0 --parent--> source's
+ *		[c_name]					   [o_orderkey, o_date]			  []
+ *
+ * Rows that come from the same outer row share its fragment.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ANAGO_ROW_H
+#define ANAGO_ROW_H
+
+#include "postgres.h"
+
+#include "ops/query.h"
+
+/*
+ * A fragment of the columns that the wide slot now holds for `step`
+ * (ANAGO_STEP_SOURCE: the source).  Values passed by reference are copied,
+ * and the wide slot then refers to the copies.  `parent` must be bound.  The
+ * result has one reference, the caller's; where the step has no columns it is
+ * the parent itself (NULL for the unit row).
+ */
+extern AnagoRow *anago_row_make(AnagoQuery *query, int step, AnagoRow *parent);
+
+/* Give up one reference. */
+extern void anago_row_release(AnagoQuery *query, AnagoRow *row);
+
+/*
+ * Make the wide slot hold that row's columns; later steps' are undefined.
+ * query->bound remembers it, so that binding the same row again is free.
+ */
+extern void anago_row_bind(AnagoQuery *query, AnagoRow *row);
+
+#endif							/* ANAGO_ROW_H */

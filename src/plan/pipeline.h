@@ -1,0 +1,131 @@
+/*-------------------------------------------------------------------------
+ *
+ * pipeline.h
+ *	  What the planner tells the executor: the description of a pipeline.
+ *
+ * A pipeline is a source and then steps.  Every step probes one B-tree index
+ * of one table for each row that reaches it, and passes on the row widened by
+ * that table's columns:
+ *
+ *		source -> step 0 -> step 1 -> ... -> out
+ *
+ * The source is either the unit source (one row with no column: then step 0
+ * is what stock calls an index scan, and the conditions of step 0 refer to
+ * nothing but constants and parameters) or a child plan of any kind.
+ *
+ * The wide row.  custom_scan_tlist has one entry for every column that any
+ * expression above or inside the pipeline needs.  columns[i] says who fills
+ * entry i: the child plan (step == ANAGO_STEP_SOURCE, attno = its resno) or a
+ * step (attno = attribute number of the table or, for an index-only step, of
+ * the index).  Entries are ordered by step, the source's first, and by attno
+ * within one, so that what one step fills is contiguous.  Behind these come
+ * entries that nobody fills (ANAGO_STEP_NONE): columns that only the
+ * conditions shown by EXPLAIN mention.
+ *
+ * A column has one entry, also where its Vars differ by the outer joins that
+ * may null them: before a left join's null extension all of them have the
+ * table's value, after it all of them are null.
+ *
+ * Expressions live in CustomScan.custom_exprs, so that setrefs.c translates
+ * them to Vars of the wide row (INDEX_VAR), and so that parameters in them
+ * are seen by finalize_plan().  custom_exprs is a list with one List for each
+ * step, itself a list of ANAGO_EXPRS_COUNT Lists, see AnagoStepExprs.
+ * Everything else is in custom_private, see pipeline.c.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ANAGO_PIPELINE_H
+#define ANAGO_PIPELINE_H
+
+#include "postgres.h"
+
+#include "nodes/extensible.h"
+#include "nodes/pg_list.h"
+#include "nodes/plannodes.h"
+
+/* Bound on steps in one pipeline; a longer join chain starts a new one. */
+#define ANAGO_MAX_STEPS		15
+
+#define ANAGO_STEP_SOURCE	(-1)
+#define ANAGO_STEP_NONE		(-2)	/* not filled, never evaluated */
+
+/* How an index key is compared. */
+typedef enum AnagoKeyKind
+{
+	ANAGO_KEY_OP,				/* indexcol op value */
+	ANAGO_KEY_ARRAY,			/* indexcol op ANY (array) */
+	ANAGO_KEY_IS_NULL,			/* indexcol IS NULL */
+	ANAGO_KEY_IS_NOT_NULL		/* indexcol IS NOT NULL */
+} AnagoKeyKind;
+
+/*
+ * One index condition.  Its value expression is the entry of the same
+ * position in the step's ANAGO_EXPRS_KEYS list (a NULL Const for the two
+ * null tests, so that positions agree).
+ */
+typedef struct AnagoKeyDesc
+{
+	AnagoKeyKind kind;
+	AttrNumber	attno;			/* index column, from 1 */
+	Oid			opno;			/* operator, indexcol on the left */
+	Oid			opfuncid;		/* its function */
+	Oid			collation;		/* input collation */
+} AnagoKeyDesc;
+
+/* The lists of expressions that a step has, in the order of custom_exprs. */
+typedef enum AnagoStepExprs
+{
+	ANAGO_EXPRS_KEYS,			/* right-hand sides, one for each AnagoKeyDesc */
+	ANAGO_EXPRS_FILTER,			/* quals on this step's table (and parameters)
+								 * that the index does not check; part of the
+								 * join condition for outer joins */
+	ANAGO_EXPRS_JOIN,			/* join quals that the index does not check */
+	ANAGO_EXPRS_OTHER,			/* left joins: quals on the joined row, after
+								 * null extension */
+	ANAGO_EXPRS_SHOW_COND,		/* index conditions as written, for EXPLAIN */
+	ANAGO_EXPRS_COUNT
+} AnagoStepExprs;
+
+typedef struct AnagoStepDesc
+{
+	Index		scanrelid;		/* range table index, after setrefs */
+	Oid			indexid;
+	bool		index_only;
+	JoinType	jointype;		/* JOIN_INNER, _LEFT, _SEMI or _ANTI; INNER for
+								 * step 0 of the unit source */
+	bool		inner_unique;	/* at most one match: stop at the first */
+	int			nkeys;
+	AnagoKeyDesc *keys;
+	List	   *exprs[ANAGO_EXPRS_COUNT];	/* after setrefs, INDEX_VAR */
+} AnagoStepDesc;
+
+typedef struct AnagoColumnDesc
+{
+	int			step;			/* ANAGO_STEP_SOURCE, index into steps, or
+								 * ANAGO_STEP_NONE */
+	AttrNumber	attno;
+} AnagoColumnDesc;
+
+typedef struct AnagoPipelineDesc
+{
+	bool		child_source;	/* source is custom_plans[0], else unit */
+	int			nsteps;
+	AnagoStepDesc *steps;
+	int			ncolumns;		/* length of custom_scan_tlist */
+	AnagoColumnDesc *columns;
+} AnagoPipelineDesc;
+
+/*
+ * Write the description into a plan node in the making, custom_exprs and
+ * custom_private.  `relids` are those that custom_relids will have.
+ */
+extern void anago_pipeline_write(CustomScan *cscan, const AnagoPipelineDesc *desc,
+								 const Bitmapset *relids);
+
+/*
+ * Read the description out of a finished plan node (after setrefs): used by
+ * the executor and EXPLAIN.  Allocates in CurrentMemoryContext.
+ */
+extern AnagoPipelineDesc *anago_pipeline_read(const CustomScan *cscan);
+
+#endif							/* ANAGO_PIPELINE_H */
