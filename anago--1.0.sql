@@ -1,0 +1,66 @@
+/* anago--1.0.sql */
+
+-- complain if script is sourced in psql, rather than via CREATE EXTENSION
+\echo Use "CREATE EXTENSION anago" to load this file. \quit
+
+CREATE FUNCTION anago_stats(
+	OUT queries bigint,
+	OUT rows bigint,
+	OUT tasks bigint,
+	OUT hits bigint,
+	OUT reads bigint,
+	OUT shared_reads bigint,
+	OUT sync_reads bigint,
+	OUT latency_us bigint,
+	OUT fallbacks bigint,
+	OUT stats_reset timestamptz,
+	OUT scope text
+)
+RETURNS record
+AS 'MODULE_PATHNAME', 'anago_stats'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION anago_stats() IS
+	'counters of anago since they were last reset; see view anago_stats';
+
+CREATE FUNCTION anago_stats_reset()
+RETURNS void
+AS 'MODULE_PATHNAME', 'anago_stats_reset'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION anago_stats_reset() IS
+	'set the counters of anago to zero';
+
+CREATE VIEW anago_stats AS
+	SELECT * FROM anago_stats();
+
+COMMENT ON VIEW anago_stats IS
+	'counters of anago since they were last reset';
+COMMENT ON COLUMN anago_stats.queries IS
+	'plan nodes AnagoScan and AnagoJoin executed';
+COMMENT ON COLUMN anago_stats.rows IS
+	'rows that left steps, all steps together';
+COMMENT ON COLUMN anago_stats.tasks IS
+	'tasks run';
+COMMENT ON COLUMN anago_stats.hits IS
+	'blocks found in shared buffers';
+COMMENT ON COLUMN anago_stats.reads IS
+	'reads issued, without waiting for them';
+COMMENT ON COLUMN anago_stats.shared_reads IS
+	'times that a task waited for a read that another one had issued';
+COMMENT ON COLUMN anago_stats.sync_reads IS
+	'blocks read synchronously';
+COMMENT ON COLUMN anago_stats.latency_us IS
+	'time from issue to completion, all reads together, in microseconds';
+COMMENT ON COLUMN anago_stats.fallbacks IS
+	'times that an I/O method could not be used and the next one was taken';
+COMMENT ON COLUMN anago_stats.stats_reset IS
+	'when the counters were last set to zero';
+COMMENT ON COLUMN anago_stats.scope IS
+	'whose counters these are: server or process';
+
+REVOKE ALL ON FUNCTION anago_stats() FROM PUBLIC;
+REVOKE ALL ON FUNCTION anago_stats_reset() FROM PUBLIC;
+REVOKE ALL ON anago_stats FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION anago_stats() TO pg_read_all_stats;
+GRANT SELECT ON anago_stats TO pg_read_all_stats;

@@ -1,0 +1,28 @@
+/*-------------------------------------------------------------------------
+ *
+ * anago.c
+ *	  Entry point: wires the modules together.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+
+#include "guc.h"
+#include "node/node.h"
+#include "plan/plan.h"
+#include "stats/stats.h"
+
+PG_MODULE_MAGIC;
+
+void		_PG_init(void);
+
+void
+_PG_init(void)
+{
+	anago_guc_init();
+	anago_stats_init();
+	anago_node_init();
+	anago_plan_init(&anago_scan_methods, &anago_join_methods);
+}

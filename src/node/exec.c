@@ -1,0 +1,153 @@
+/*-------------------------------------------------------------------------
+ *
+ * exec.c
+ *	  The plan nodes AnagoScan and AnagoJoin: CustomScan callbacks.
+ *
+ *	  exec.c		begin, exec, rescan, end
+ *	  explain.c		EXPLAIN
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "nodes/extensible.h"
+#include "utils/memutils.h"
+
+#include "node/node.h"
+#include "stats/stats.h"
+
+static Node *create_scan_state(CustomScan *cscan);
+static void begin_scan(CustomScanState *node, EState *estate, int eflags);
+static TupleTableSlot *exec_scan(CustomScanState *node);
+static void end_scan(CustomScanState *node);
+static void rescan(CustomScanState *node);
+
+const CustomScanMethods anago_scan_methods = {
+	.CustomName = "AnagoScan",
+	.CreateCustomScanState = create_scan_state,
+};
+
+const CustomScanMethods anago_join_methods = {
+	.CustomName = "AnagoJoin",
+	.CreateCustomScanState = create_scan_state,
+};
+
+static const CustomExecMethods scan_exec_methods = {
+	.CustomName = "AnagoScan",
+	.BeginCustomScan = begin_scan,
+	.ExecCustomScan = exec_scan,
+	.EndCustomScan = end_scan,
+	.ReScanCustomScan = rescan,
+	.ExplainCustomScan = anago_explain,
+};
+
+static const CustomExecMethods join_exec_methods = {
+	.CustomName = "AnagoJoin",
+	.BeginCustomScan = begin_scan,
+	.ExecCustomScan = exec_scan,
+	.EndCustomScan = end_scan,
+	.ReScanCustomScan = rescan,
+	.ExplainCustomScan = anago_explain,
+};
+
+void
+anago_node_init(void)
+{
+	RegisterCustomScanMethods(&anago_scan_methods);
+	RegisterCustomScanMethods(&anago_join_methods);
+}
+
+static Node *
+create_scan_state(CustomScan *cscan)
+{
+	AnagoScanState *state = (AnagoScanState *)
+		newNode(sizeof(AnagoScanState), T_CustomScanState);
+
+	state->css.methods = (cscan->methods == &anago_scan_methods) ?
+		&scan_exec_methods : &join_exec_methods;
+	return (Node *) state;
+}
+
+static PlanState *
+child_of(CustomScanState *node)
+{
+	return node->custom_ps == NIL ? NULL : linitial(node->custom_ps);
+}
+
+static void
+begin_scan(CustomScanState *node, EState *estate, int eflags)
+{
+	AnagoScanState *state = (AnagoScanState *) node;
+	CustomScan *cscan = castNode(CustomScan, node->ss.ps.plan);
+
+	state->desc = anago_pipeline_read(cscan);
+	if (state->desc->child_source)
+		node->custom_ps = list_make1(ExecInitNode(linitial(cscan->custom_plans),
+												  estate, eflags));
+	state->query = anago_query_begin(&node->ss.ps, state->desc, child_of(node),
+									 node->ss.ss_ScanTupleSlot, eflags);
+}
+
+static TupleTableSlot *
+exec_scan(CustomScanState *node)
+{
+	AnagoQuery *query = ((AnagoScanState *) node)->query;
+	ExprContext *econtext = node->ss.ps.ps_ExprContext;
+	ProjectionInfo *projection = node->ss.ps.ps_ProjInfo;
+
+	ResetExprContext(econtext);
+	if (!anago_query_next(query))
+		return ExecClearTuple(projection != NULL ?
+							  projection->pi_state.resultslot : query->wide);
+	econtext->ecxt_scantuple = query->wide;
+	return projection != NULL ? ExecProject(projection) : query->wide;
+}
+
+static void
+rescan(CustomScanState *node)
+{
+	PlanState  *child = child_of(node);
+
+	anago_query_rescan(((AnagoScanState *) node)->query);
+	if (child == NULL)
+		return;
+
+	/* core does this for its own kinds of child, not for ours */
+	if (node->ss.ps.chgParam != NULL)
+		UpdateChangedParamSet(child, node->ss.ps.chgParam);
+	if (child->chgParam == NULL)
+		ExecReScan(child);
+}
+
+static void
+add_to_stats(const AnagoQuery *query)
+{
+	const AnagoSchedCounters *sched = anago_sched_counters(query->sched);
+	const AnagoPageCounters *pages = anago_pages_counters(query->pages);
+	AnagoQueryTotals totals = {0};
+
+	totals.queries = 1;
+	for (int i = 0; i < query->nsteps; i++)
+		totals.rows += query->steps[i].counters.rows;
+	totals.tasks = sched->tasks;
+	totals.hits = pages->hits;
+	totals.reads = pages->reads;
+	totals.shared_reads = pages->shared_reads;
+	totals.sync_reads = pages->sync_reads;
+	totals.latency_sum_us = pages->latency_sum_us;
+	anago_stats_add(&totals);
+}
+
+static void
+end_scan(CustomScanState *node)
+{
+	AnagoQuery *query = ((AnagoScanState *) node)->query;
+	PlanState  *child = child_of(node);
+
+	if (query->sched != NULL)
+		add_to_stats(query);
+	anago_query_end(query);
+	if (child != NULL)
+		ExecEndNode(child);
+}

@@ -1,0 +1,269 @@
+/*-------------------------------------------------------------------------
+ *
+ * explain.c
+ *	  EXPLAIN of AnagoScan and AnagoJoin.
+ *
+ * A group for each step of the pipeline; under ANALYZE the rows that went in
+ * and out of it.  What differs from run to run (tasks, reads, times) is shown
+ * with BUFFERS or TIMING only, so that tests can turn it off.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "nodes/makefuncs.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/ruleutils.h"
+
+#include "compat.h"
+#include "node/node.h"
+
+typedef struct ExplainCxt
+{
+	AnagoScanState *state;
+	ExplainState *es;
+	List	   *deparse;
+	bool		prefix;			/* write Vars with their table's name */
+} ExplainCxt;
+
+/* Core's ExplainIndentText() is not exported by all versions. */
+static void
+indent_text(ExplainState *es)
+{
+	Assert(es->format == EXPLAIN_FORMAT_TEXT);
+	appendStringInfoSpaces(es->str, es->indent * 2);
+}
+
+/* --- what a step is --- */
+
+static const char *
+join_label(const ExplainCxt *cxt, int step)
+{
+	const AnagoPipelineDesc *desc = cxt->state->desc;
+
+	if (step == 0 && !desc->child_source)
+		return NULL;
+	switch (desc->steps[step].jointype)
+	{
+		case JOIN_LEFT:
+			return "Left";
+		case JOIN_SEMI:
+			return "Semi";
+		case JOIN_ANTI:
+			return "Anti";
+		default:
+			return "Inner";
+	}
+}
+
+static void
+show_expr(ExplainCxt *cxt, const char *label, List *quals)
+{
+	char	   *text;
+
+	if (quals == NIL)
+		return;
+	text = deparse_expression((Node *) make_ands_explicit(quals), cxt->deparse,
+							  cxt->prefix, false);
+	ExplainPropertyText(label, text, cxt->es);
+}
+
+/* "name alias", each quoted as needed, with the schema if verbose. */
+static char *
+relation_text(const ExplainCxt *cxt, Index rti)
+{
+	RangeTblEntry *rte = list_nth(cxt->es->rtable, rti - 1);
+	char	   *alias = list_nth(cxt->es->rtable_names, rti - 1);
+	char	   *name = get_rel_name(rte->relid);
+	StringInfoData buf;
+
+	initStringInfo(&buf);
+	if (cxt->es->verbose)
+		appendStringInfo(&buf, "%s.",
+						 quote_identifier(get_namespace_name_or_temp(get_rel_namespace(rte->relid))));
+	appendStringInfoString(&buf, quote_identifier(name));
+	if (alias != NULL && strcmp(alias, name) != 0)
+		appendStringInfo(&buf, " %s", quote_identifier(alias));
+	return buf.data;
+}
+
+static void
+show_step_text(const ExplainCxt *cxt, int step)
+{
+	const AnagoStepDesc *sd = &cxt->state->desc->steps[step];
+	const char *join = join_label(cxt, step);
+	StringInfo	str = cxt->es->str;
+
+	indent_text(cxt->es);
+	appendStringInfo(str, "Step %d: ", step + 1);
+	if (join != NULL)
+		appendStringInfo(str, "%s Join, ", join);
+	appendStringInfo(str, "%s using %s on %s\n",
+					 sd->index_only ? "Index Only Scan" : "Index Scan",
+					 quote_identifier(get_rel_name(sd->indexid)),
+					 relation_text(cxt, sd->scanrelid));
+	cxt->es->indent++;
+}
+
+static void
+show_step_structured(const ExplainCxt *cxt, int step)
+{
+	const AnagoStepDesc *sd = &cxt->state->desc->steps[step];
+	const char *join = join_label(cxt, step);
+	RangeTblEntry *rte = list_nth(cxt->es->rtable, sd->scanrelid - 1);
+	char	   *alias = list_nth(cxt->es->rtable_names, sd->scanrelid - 1);
+
+	ExplainPropertyText("Access",
+						sd->index_only ? "Index Only Scan" : "Index Scan",
+						cxt->es);
+	if (join != NULL)
+		ExplainPropertyText("Join Type", join, cxt->es);
+	ExplainPropertyText("Index Name", get_rel_name(sd->indexid), cxt->es);
+	ExplainPropertyText("Relation Name", get_rel_name(rte->relid), cxt->es);
+	if (cxt->es->verbose)
+		ExplainPropertyText("Schema",
+							get_namespace_name_or_temp(get_rel_namespace(rte->relid)),
+							cxt->es);
+	if (alias != NULL)
+		ExplainPropertyText("Alias", alias, cxt->es);
+}
+
+static void
+show_step_counters(const ExplainCxt *cxt, int step)
+{
+	const AnagoStepCounters *c = &cxt->state->query->steps[step].counters;
+	ExplainState *es = cxt->es;
+	bool		index_only = cxt->state->desc->steps[step].index_only;
+
+	if (es->format == EXPLAIN_FORMAT_TEXT)
+	{
+		indent_text(es);
+		appendStringInfo(es->str,
+						 "Probes: " INT64_FORMAT "  Entries: " INT64_FORMAT
+						 "  Rows: " INT64_FORMAT, c->probes, c->tids, c->rows);
+		if (c->filtered > 0)
+			appendStringInfo(es->str, "  Removed by Filter: " INT64_FORMAT,
+							 c->filtered);
+		if (index_only)
+			appendStringInfo(es->str, "  Heap Fetches: " INT64_FORMAT,
+							 c->tids - c->index_only);
+		appendStringInfoChar(es->str, '\n');
+		return;
+	}
+	ExplainPropertyInteger("Probes", NULL, c->probes, es);
+	ExplainPropertyInteger("Index Descents", NULL, c->descents, es);
+	ExplainPropertyInteger("Index Entries", NULL, c->tids, es);
+	ExplainPropertyInteger("Heap Tuples", NULL, c->fetched, es);
+	ExplainPropertyInteger("Rows Removed by Filter", NULL, c->filtered, es);
+	if (index_only)
+		ExplainPropertyInteger("Heap Fetches", NULL, c->tids - c->index_only, es);
+	ExplainPropertyInteger("Rows", NULL, c->rows, es);
+}
+
+static void
+show_step(ExplainCxt *cxt, int step)
+{
+	const AnagoStepDesc *sd = &cxt->state->desc->steps[step];
+	ExplainState *es = cxt->es;
+	bool		text = es->format == EXPLAIN_FORMAT_TEXT;
+
+	ExplainOpenGroup("Step", NULL, true, es);
+	if (text)
+		show_step_text(cxt, step);
+	else
+		show_step_structured(cxt, step);
+	show_expr(cxt, "Index Cond", sd->exprs[ANAGO_EXPRS_SHOW_COND]);
+	show_expr(cxt, "Filter", sd->exprs[ANAGO_EXPRS_FILTER]);
+	show_expr(cxt, "Join Filter", sd->exprs[ANAGO_EXPRS_JOIN]);
+	show_expr(cxt, "Row Filter", sd->exprs[ANAGO_EXPRS_OTHER]);
+	if (es->analyze)
+		show_step_counters(cxt, step);
+	if (text)
+		es->indent--;
+	ExplainCloseGroup("Step", NULL, true, es);
+}
+
+/* --- how it ran --- */
+
+static void
+show_run_text(const ExplainCxt *cxt, const AnagoPageCounters *pages,
+			  const AnagoSchedCounters *sched, double mean, double latency_us,
+			  int64 memory_kb)
+{
+	ExplainState *es = cxt->es;
+	StringInfo	str = es->str;
+
+	indent_text(es);
+	appendStringInfo(str, "Tasks: " INT64_FORMAT "  Peak: %d  Memory: " INT64_FORMAT "kB\n",
+					 sched->tasks, sched->live_peak, memory_kb);
+	indent_text(es);
+	appendStringInfo(str, "Reads: method=%s issued=" INT64_FORMAT
+					 " shared=" INT64_FORMAT " synchronous=" INT64_FORMAT
+					 " hits=" INT64_FORMAT "\n",
+					 anago_pages_method(cxt->state->query->pages), pages->reads,
+					 pages->shared_reads, pages->sync_reads, pages->hits);
+	if (pages->reads == 0)
+		return;
+	indent_text(es);
+	appendStringInfo(str, "In Flight: peak=" INT64_FORMAT " mean=%.1f",
+					 pages->inflight_peak, mean);
+	if (es->timing)
+		appendStringInfo(str, "  Latency: %.3f ms", latency_us / 1000.0);
+	appendStringInfoChar(str, '\n');
+}
+
+static void
+show_run(const ExplainCxt *cxt)
+{
+	const AnagoQuery *query = cxt->state->query;
+	const AnagoPageCounters *pages = anago_pages_counters(query->pages);
+	const AnagoSchedCounters *sched = anago_sched_counters(query->sched);
+	ExplainState *es = cxt->es;
+	double		reads = Max(pages->reads, 1);
+	double		mean = pages->inflight_sum / reads;
+	double		latency_us = pages->latency_sum_us / reads;
+	int64		memory_kb = (anago_sched_memory(query->sched) +
+							 MemoryContextMemAllocated(query->context, true) +
+							 1023) / 1024;
+
+	if (es->format == EXPLAIN_FORMAT_TEXT)
+	{
+		show_run_text(cxt, pages, sched, mean, latency_us, memory_kb);
+		return;
+	}
+	ExplainPropertyInteger("Tasks", NULL, sched->tasks, es);
+	ExplainPropertyInteger("Peak Tasks", NULL, sched->live_peak, es);
+	ExplainPropertyInteger("Memory", "kB", memory_kb, es);
+	ExplainPropertyText("I/O Method", anago_pages_method(query->pages), es);
+	ExplainPropertyInteger("Reads Issued", NULL, pages->reads, es);
+	ExplainPropertyInteger("Shared Reads", NULL, pages->shared_reads, es);
+	ExplainPropertyInteger("Synchronous Reads", NULL, pages->sync_reads, es);
+	ExplainPropertyInteger("Hits", NULL, pages->hits, es);
+	ExplainPropertyInteger("Peak Reads in Flight", NULL, pages->inflight_peak, es);
+	ExplainPropertyFloat("Mean Reads in Flight", NULL, mean, 1, es);
+	if (es->timing)
+		ExplainPropertyFloat("Read Latency", "ms", latency_us / 1000.0, 3, es);
+}
+
+void
+anago_explain(CustomScanState *node, List *ancestors, ExplainState *es)
+{
+	AnagoScanState *state = (AnagoScanState *) node;
+	ExplainCxt	cxt;
+
+	cxt.state = state;
+	cxt.es = es;
+	cxt.deparse = set_deparse_context_plan(es->deparse_cxt, node->ss.ps.plan,
+										   ancestors);
+	cxt.prefix = list_length(es->rtable) > 1 || es->verbose;
+
+	ExplainOpenGroup("Steps", "Steps", false, es);
+	for (int i = 0; i < state->desc->nsteps; i++)
+		show_step(&cxt, i);
+	ExplainCloseGroup("Steps", "Steps", false, es);
+
+	if (es->analyze && state->query->sched != NULL && (es->buffers || es->timing))
+		show_run(&cxt);
+}

@@ -1,0 +1,188 @@
+/*-------------------------------------------------------------------------
+ *
+ * cost.c
+ *	  What a pipeline costs.
+ *
+ * A pipeline does what core's nestloops over the same index scans do, so that
+ * it costs what they cost, but for the time spent waiting for pages at
+ * random places.  That share of core's cost,
+ *
+ *		random = pages * random_page_cost,
+ *
+ * is reduced.  Of these pages, those that depend on each other still wait one
+ * after the other: in each step a leaf page tells which heap page is wanted.
+ * All others overlap, and count as pages / anago.io_gain:
+ *
+ *		random' = random_page_cost * (d + (pages - d) / io_gain),	d = 2
+ *
+ * For a step of a join the pages of all its probes count together, as probes
+ * overlap.  Pages read in order (correlated indexes) gain nothing: there the
+ * kernel reads ahead for core as well.  CPU costs stay as they are, and each
+ * pipeline has a fixed cost to set up, so that lookups of a few rows are
+ * left to core.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/paths.h"
+#include "utils/spccache.h"
+
+#include "compat.h"
+#include "guc.h"
+#include "plan/paths.h"
+
+/* Scheduler, queues and the first reads of a small window: in page reads. */
+#define ANAGO_SETUP_PAGES		2.0
+
+/* Reads of one step that wait for each other: leaf, heap. */
+#define ANAGO_DEPENDENT_READS	2.0
+
+/* Conditions that the index does not check, as core's cost_index sees it. */
+static QualCost
+filter_cost(PlannerInfo *root, IndexPath *ipath)
+{
+	List	   *quals = NIL;
+	List	   *sources[2];
+	QualCost	cost;
+
+	sources[0] = ipath->indexinfo->indrestrictinfo;
+	sources[1] = ipath->path.param_info ? ipath->path.param_info->ppi_clauses : NIL;
+	for (int i = 0; i < lengthof(sources); i++)
+	{
+		ListCell   *lc;
+
+		foreach(lc, sources[i])
+		{
+			RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
+
+			if (!rinfo->pseudoconstant &&
+				!is_redundant_with_indexclauses(rinfo, ipath->indexclauses))
+				quals = lappend(quals, rinfo);
+		}
+	}
+	cost_qual_eval(&cost, quals, root);
+	list_free(quals);
+	return cost;
+}
+
+static double
+tuples_fetched(const IndexPath *ipath)
+{
+	return clamp_row_est(ipath->indexselectivity * ipath->path.parent->tuples);
+}
+
+/* CPU share of an index path's run cost. */
+static Cost
+cpu_cost(PlannerInfo *root, IndexPath *ipath)
+{
+	double		tuples = tuples_fetched(ipath);
+	QualCost	quals = filter_cost(root, ipath);
+	Cost		per_entry = cpu_index_tuple_cost +
+		cpu_operator_cost * list_length(ipath->indexclauses);
+
+	return tuples * (per_entry + cpu_tuple_cost + quals.per_tuple) +
+		ipath->path.pathtarget->cost.per_tuple * ipath->path.rows;
+}
+
+/*
+ * Of the I/O cost of one unparameterized index scan, the part that core
+ * priced as pages read in order.  It interpolates by the square of the
+ * correlation between a random and a sequential price; so do we, backwards.
+ */
+static Cost
+sequential_io(PlannerInfo *root, IndexPath *ipath, Cost io,
+			  double random_page, double seq_page)
+{
+	RelOptInfo *rel = ipath->path.parent;
+	IndexOptInfo *index = ipath->indexinfo;
+	double		uncached = ipath->path.pathtype == T_IndexOnlyScan ?
+		1.0 - rel->allvisfrac : 1.0;
+	double		index_pages = ceil(ipath->indexselectivity * index->pages);
+	Cost		heap_io = io - index_pages * random_page;
+	Cost		worst;
+	Cost		best;
+	double		correlated;
+
+	worst = random_page * uncached *
+		index_pages_fetched(tuples_fetched(ipath), rel->pages,
+							(double) index->pages, root);
+	best = seq_page * uncached * ceil(ipath->indexselectivity * rel->pages);
+	if (heap_io <= 0 || worst <= best)
+		return 0;
+	correlated = Max(0.0, Min(1.0, (worst - heap_io) / (worst - best)));
+	return Min(heap_io, correlated * best);
+}
+
+/* What waiting for this many random pages costs when most of it overlaps. */
+static Cost
+overlapped(Cost io, double random_page)
+{
+	double		pages = random_page > 0 ? io / random_page : 0;
+
+	if (pages <= ANAGO_DEPENDENT_READS)
+		return io;
+	return random_page *
+		(ANAGO_DEPENDENT_READS + (pages - ANAGO_DEPENDENT_READS) / anago_io_gain);
+}
+
+void
+anago_cost_scan(PlannerInfo *root, AnagoPath *apath)
+{
+	AnagoPathStep *step = linitial(apath->steps);
+	Path	   *from = &step->ipath->path;
+	Path	   *path = &apath->cpath.path;
+	double		random_page;
+	double		seq_page;
+	Cost		run = from->total_cost - from->startup_cost;
+	Cost		io;
+	Cost		random;
+
+	get_tablespace_page_costs(from->parent->reltablespace, &random_page, &seq_page);
+	io = Max(0.0, run - cpu_cost(root, step->ipath));
+	random = io - sequential_io(root, step->ipath, io, random_page, seq_page);
+
+	path->rows = from->rows;
+	anago_copy_disabled_nodes(path, from);
+	path->startup_cost = from->startup_cost + ANAGO_SETUP_PAGES * random_page;
+	path->total_cost = path->startup_cost + run - random +
+		overlapped(random, random_page);
+}
+
+/*
+ * `nest` is core's nestloop of the same two sides; its outer side, if it is
+ * one of ours, has had its own share reduced already.
+ */
+void
+anago_cost_join(PlannerInfo *root, AnagoPath *apath, const NestPath *nest)
+{
+	AnagoPathStep *step = llast(apath->steps);
+	const Path *outer = nest->jpath.outerjoinpath;
+	const Path *inner = &step->ipath->path;
+	const Path *stock = &nest->jpath.path;
+	Path	   *path = &apath->cpath.path;
+	double		loops = Max(outer->rows, 1.0);
+	double		random_page;
+	Cost		run = inner->total_cost - inner->startup_cost;
+	Cost		probes = Max(0.0, stock->total_cost - outer->total_cost);
+	Cost		all_loops = loops * inner->total_cost;
+	Cost		io = loops * Max(0.0, run - cpu_cost(root, step->ipath));
+	Cost		setup = 0;
+
+	get_tablespace_page_costs(inner->parent->reltablespace, &random_page, NULL);
+
+	/* Probes that stop at the first match cost less than whole ones. */
+	if (all_loops > probes)
+		io *= probes / all_loops;
+	if (apath->source == outer) /* not merged: a new pipeline */
+		setup = ANAGO_SETUP_PAGES * random_page;
+
+	path->rows = stock->rows;
+	anago_copy_disabled_nodes(path, stock);
+	path->startup_cost = stock->startup_cost + setup;
+	path->total_cost = stock->total_cost + setup - io + overlapped(io, random_page);
+}

@@ -1,0 +1,91 @@
+/*-------------------------------------------------------------------------
+ *
+ * create.c
+ *	  From the winning path to the plan node.
+ *
+ * Core has made plans of all the paths in custom_paths: of the source, and of
+ * each step's index path.  From an index scan's plan we take its conditions
+ * and drop the rest.  As no nestloop was on the way, Vars of earlier tables
+ * in these conditions are still Vars, and setrefs.c makes them point into the
+ * wide row.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "nodes/extensible.h"
+#include "nodes/plannodes.h"
+
+#include "plan/create.h"
+
+static const CustomScanMethods *scan_methods = NULL;
+static const CustomScanMethods *join_methods = NULL;
+
+static Plan *plan_pipeline(PlannerInfo *root, RelOptInfo *rel,
+						   CustomPath *best_path, List *tlist,
+						   List *clauses, List *custom_plans);
+
+const CustomPathMethods anago_scan_path_methods = {
+	.CustomName = "AnagoScan",
+	.PlanCustomPath = plan_pipeline,
+};
+
+const CustomPathMethods anago_join_path_methods = {
+	.CustomName = "AnagoJoin",
+	.PlanCustomPath = plan_pipeline,
+};
+
+void
+anago_create_init(const CustomScanMethods *scan, const CustomScanMethods *join)
+{
+	scan_methods = scan;
+	join_methods = join;
+}
+
+/* Describe source and steps; columns come later. */
+static AnagoPipelineDesc *
+describe_pipeline(PlannerInfo *root, const AnagoPath *apath, List *custom_plans)
+{
+	AnagoPipelineDesc *desc = palloc0(sizeof(AnagoPipelineDesc));
+	int			next_plan = 0;
+
+	desc->child_source = apath->source != NULL;
+	if (desc->child_source)
+		next_plan++;
+
+	desc->nsteps = list_length(apath->steps);
+	desc->steps = palloc0(sizeof(AnagoStepDesc) * desc->nsteps);
+	for (int i = 0; i < desc->nsteps; i++)
+		anago_describe_step(root, &desc->steps[i], list_nth(apath->steps, i),
+							list_nth(custom_plans, next_plan++));
+	Assert(next_plan == list_length(custom_plans));
+	return desc;
+}
+
+/*
+ * PlanCustomPath.  `tlist` may be empty, or be replaced by core later, by
+ * expressions over what the path's target has; so the wide row is laid out
+ * for the target.  `clauses` are in the step's conditions already.
+ */
+static Plan *
+plan_pipeline(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
+			  List *tlist, List *clauses, List *custom_plans)
+{
+	const AnagoPath *apath = (const AnagoPath *) best_path;
+	CustomScan *cscan = makeNode(CustomScan);
+	AnagoPipelineDesc *desc = describe_pipeline(root, apath, custom_plans);
+	Plan	   *child = desc->child_source ? linitial(custom_plans) : NULL;
+	bool		join = best_path->methods == &anago_join_path_methods;
+
+	cscan->scan.plan.targetlist = tlist;
+	cscan->scan.scanrelid = join ? 0 : rel->relid;
+	cscan->flags = best_path->flags;
+	cscan->methods = join ? join_methods : scan_methods;
+	if (child)
+		cscan->custom_plans = list_make1(child);
+	cscan->custom_scan_tlist =
+		anago_lay_out_wide_row(desc, apath->steps,
+							   best_path->path.pathtarget->exprs, child);
+	anago_pipeline_write(cscan, desc, rel->relids);
+	return &cscan->scan.plan;
+}

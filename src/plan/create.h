@@ -1,0 +1,32 @@
+/*-------------------------------------------------------------------------
+ *
+ * create.h
+ *	  Parts of making a plan node out of an AnagoPath.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ANAGO_CREATE_H
+#define ANAGO_CREATE_H
+
+#include "postgres.h"
+
+#include "plan/paths.h"
+#include "plan/pipeline.h"
+
+/*
+ * steps.c: describe a step.  `plan` is what core made of the step's index
+ * path.
+ */
+extern void anago_describe_step(PlannerInfo *root, AnagoStepDesc *desc,
+								const AnagoPathStep *step, Plan *plan);
+
+/*
+ * wide.c: lay out the wide row of a pipeline whose steps are described, in
+ * desc->columns, and make the expressions of the steps agree with it.
+ * `output` are the expressions that the plan node must be able to compute,
+ * `child` the plan of the source or NULL.  Returns custom_scan_tlist.
+ */
+extern List *anago_lay_out_wide_row(AnagoPipelineDesc *desc, List *path_steps,
+									List *output, const Plan *child);
+
+#endif							/* ANAGO_CREATE_H */

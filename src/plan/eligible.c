@@ -1,0 +1,180 @@
+/*-------------------------------------------------------------------------
+ *
+ * eligible.c
+ *	  Which queries, relations, index paths and conditions qualify.
+ *
+ * Whatever is not known to work exactly as in core is declined, silently:
+ * the core plan then runs.  docs/limitations.md has this list for users.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_class.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "parser/parsetree.h"
+#include "utils/syscache.h"
+
+#include "plan/paths.h"
+
+/*
+ * Does this query level only read?  Row marks, and targets of UPDATE, DELETE
+ * and MERGE, may be rechecked by EvalPlanQual, which needs a scan to give one
+ * named row again.  The query part of INSERT is never rechecked.
+ */
+bool
+anago_level_eligible(PlannerInfo *root)
+{
+	Query	   *parse = root->parse;
+
+	return (parse->commandType == CMD_SELECT ||
+			parse->commandType == CMD_INSERT) &&
+		parse->rowMarks == NIL && root->rowMarks == NIL;
+}
+
+static bool
+is_heap(Oid relid)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	bool		heap;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	heap = ((Form_pg_class) GETSTRUCT(tuple))->relam == HEAP_TABLE_AM_OID;
+	ReleaseSysCache(tuple);
+	return heap;
+}
+
+/* A table that a step can probe, as far as the table itself is concerned. */
+bool
+anago_rel_eligible(PlannerInfo *root, RelOptInfo *rel)
+{
+	RangeTblEntry *rte;
+
+	if (!IS_SIMPLE_REL(rel) || rel->rtekind != RTE_RELATION ||
+		rel->indexlist == NIL || IS_DUMMY_REL(rel) ||
+		!bms_is_empty(rel->lateral_relids))
+		return false;
+
+	rte = planner_rt_fetch(rel->relid, root);
+	if (rte->inh || rte->tablesample != NULL ||
+		(rte->relkind != RELKIND_RELATION && rte->relkind != RELKIND_MATVIEW) ||
+		rel->relid == root->parse->resultRelation ||
+		!is_heap(rte->relid))
+		return false;
+
+	/* The columns that anything above needs of it. */
+	return anago_exprs_eligible(root, rel->reltarget->exprs, rel->relids);
+}
+
+/* Walker: something that a pipeline with these probed tables cannot compute? */
+static bool
+has_unsupported(Node *node, Relids probed)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, RestrictInfo))
+		return has_unsupported((Node *) ((RestrictInfo *) node)->clause, probed);
+	if (IsA(node, PlaceHolderVar))
+		return true;
+	if (IsA(node, Var))
+	{
+		Var		   *var = (Var *) node;
+
+		/* System column or whole row of a table that we read ourselves? */
+		return var->varattno <= 0 && bms_is_member(var->varno, probed);
+	}
+	return expression_tree_walker(node, has_unsupported, probed);
+}
+
+/*
+ * Expressions, or RestrictInfos, that can be computed from the wide row.
+ * `probed` are the tables that steps read.
+ */
+bool
+anago_exprs_eligible(PlannerInfo *root, List *exprs, Relids probed)
+{
+	return exprs == NIL || !has_unsupported((Node *) exprs, probed);
+}
+
+/* Conditions that steps evaluate, as far ahead of demand as they like. */
+static bool
+quals_eligible(PlannerInfo *root, List *rinfos, Relids probed)
+{
+	return anago_exprs_eligible(root, rinfos, probed) &&
+		!contain_volatile_functions((Node *) rinfos);
+}
+
+static bool
+index_clauses_eligible(PlannerInfo *root, IndexPath *ipath)
+{
+	ListCell   *lc;
+
+	foreach(lc, ipath->indexclauses)
+	{
+		IndexClause *iclause = lfirst_node(IndexClause, lc);
+		ListCell   *lcq;
+
+		foreach(lcq, iclause->indexquals)
+		{
+			Expr	   *clause = lfirst_node(RestrictInfo, lcq)->clause;
+
+			if (!IsA(clause, OpExpr) && !IsA(clause, ScalarArrayOpExpr) &&
+				!IsA(clause, NullTest))
+				return false;
+		}
+		if (!quals_eligible(root, iclause->indexquals, ipath->path.parent->relids))
+			return false;
+	}
+	return true;
+}
+
+/* An index path, of an eligible relation, that can be a step. */
+bool
+anago_index_path_eligible(PlannerInfo *root, IndexPath *ipath)
+{
+	IndexOptInfo *index = ipath->indexinfo;
+	Relids		relids = ipath->path.parent->relids;
+
+	if (index->relam != BTREE_AM_OID || index->hypothetical ||
+		ipath->indexorderbys != NIL || ipath->path.parallel_aware)
+		return false;
+	if (ipath->path.param_info &&
+		!quals_eligible(root, ipath->path.param_info->ppi_clauses, relids))
+		return false;
+	return quals_eligible(root, index->indrestrictinfo, relids) &&
+		index_clauses_eligible(root, ipath);
+}
+
+/* A join whose rows a pipeline could make. */
+bool
+anago_join_eligible(PlannerInfo *root, RelOptInfo *joinrel)
+{
+	if (!bms_is_empty(joinrel->lateral_relids))
+		return false;
+	return root->placeholder_list == NIL ||
+		anago_exprs_eligible(root, joinrel->reltarget->exprs, NULL);
+}
+
+/*
+ * Would core put a Result with a one-time filter above a plan with these
+ * conditions?  Inside of a pipeline there is no place for one.
+ */
+bool
+anago_has_gate(PlannerInfo *root, List *restrictinfos)
+{
+	ListCell   *lc;
+
+	if (!root->hasPseudoConstantQuals)
+		return false;
+	foreach(lc, restrictinfos)
+	{
+		if (lfirst_node(RestrictInfo, lc)->pseudoconstant)
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,101 @@
+/*-------------------------------------------------------------------------
+ *
+ * hooks.c
+ *	  Where core's planner meets anago.
+ *
+ * The files of this folder:
+ *		hooks.c		planner hooks; whether anago takes part at all
+ *		eligible.c	which queries, relations, indexes and conditions qualify
+ *		paths.c		AnagoScan paths, and what all AnagoPaths share
+ *		joinpaths.c	AnagoJoin paths
+ *		cost.c		what a pipeline costs
+ *		create.c	from the winning path to the plan node
+ *		steps.c		a step's keys and conditions, out of core's index scan
+ *		wide.c		columns of the wide row
+ *		pipeline.c	layout of custom_private
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "commands/extension.h"
+#include "optimizer/paths.h"
+#include "utils/inval.h"
+#include "utils/syscache.h"
+
+#include "guc.h"
+#include "plan/paths.h"
+#include "plan/plan.h"
+
+/* Is the extension there, in the database of this process? */
+typedef enum Installed
+{
+	INSTALLED_UNKNOWN,			/* at first, and after any change to pg_proc */
+	INSTALLED_NO,
+	INSTALLED_YES
+} Installed;
+
+static Installed installed = INSTALLED_UNKNOWN;
+
+static set_rel_pathlist_hook_type prev_rel_hook = NULL;
+static set_join_pathlist_hook_type prev_join_hook = NULL;
+
+/*
+ * CREATE and DROP EXTENSION create and drop our functions, and thereby
+ * invalidate pg_proc entries in all sessions.
+ */
+static void
+proc_changed(Datum arg, int cacheid, uint32 hashvalue)
+{
+	installed = INSTALLED_UNKNOWN;
+}
+
+static bool
+is_installed(void)
+{
+	static bool registered = false;
+
+	if (!registered)
+	{
+		CacheRegisterSyscacheCallback(PROCOID, proc_changed, (Datum) 0);
+		registered = true;
+	}
+	if (installed == INSTALLED_UNKNOWN)
+	{
+		/* Looking it up may itself process invalidations. */
+		bool		found = OidIsValid(get_extension_oid("anago", true));
+
+		installed = found ? INSTALLED_YES : INSTALLED_NO;
+	}
+	return installed == INSTALLED_YES;
+}
+
+static void
+rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
+{
+	if (prev_rel_hook)
+		prev_rel_hook(root, rel, rti, rte);
+	if (anago_enable && rel->indexlist != NIL && is_installed())
+		anago_add_scan_paths(root, rel);
+}
+
+static void
+join_pathlist(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
+			  RelOptInfo *innerrel, JoinType jointype, JoinPathExtraData *extra)
+{
+	if (prev_join_hook)
+		prev_join_hook(root, joinrel, outerrel, innerrel, jointype, extra);
+	if (anago_enable && innerrel->indexlist != NIL && is_installed())
+		anago_add_join_paths(root, joinrel, outerrel, innerrel, jointype, extra);
+}
+
+void
+anago_plan_init(const CustomScanMethods *scan, const CustomScanMethods *join)
+{
+	anago_create_init(scan, join);
+
+	prev_rel_hook = set_rel_pathlist_hook;
+	set_rel_pathlist_hook = rel_pathlist;
+	prev_join_hook = set_join_pathlist_hook;
+	set_join_pathlist_hook = join_pathlist;
+}

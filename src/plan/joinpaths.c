@@ -1,0 +1,168 @@
+/*-------------------------------------------------------------------------
+ *
+ * joinpaths.c
+ *	  AnagoJoin paths.
+ *
+ * Wherever core could put an index scan on the inner side of a nestloop, that
+ * index scan can be a step.  The nestloop itself is built too, by core's own
+ * functions, and thrown away: it says which conditions are left to the join,
+ * how many rows come out, and what stock would pay.
+ *
+ * If the outer side is an AnagoPath its steps come first in one longer
+ * pipeline, so that reads overlap across all levels of the join:
+ *
+ *		AnagoJoin (a, b)			a -> b
+ *		AnagoJoin (a, b), c			a -> b -> c
+ *		HashJoin (a, b), c			child plan -> c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+
+#include "guc.h"
+#include "plan/paths.h"
+#include "plan/pipeline.h"
+
+/* What a probe of innerrel could be made of, for rows of outerrel. */
+static List *
+inner_candidates(PlannerInfo *root, RelOptInfo *outerrel, RelOptInfo *innerrel)
+{
+	List	   *result = NIL;
+	ListCell   *lc;
+
+	foreach(lc, anago_collect_index_paths(innerrel->pathlist))
+	{
+		IndexPath  *ipath = lfirst(lc);
+		ParamPathInfo *param = ipath->path.param_info;
+
+		/*
+		 * Paths of a partition are parameterized by the topmost parents of
+		 * other partitions until the plan is made, so that partitionwise
+		 * joins fail this test.
+		 */
+		if (param == NULL || bms_is_empty(param->ppi_req_outer) ||
+			!bms_is_subset(param->ppi_req_outer, outerrel->relids))
+			continue;
+		if (anago_has_gate(root, param->ppi_clauses))
+			continue;
+		ipath = anago_usable_index_path(root, ipath);
+		if (ipath)
+			result = lappend(result, ipath);
+	}
+	return result;
+}
+
+/* Core's cheapest outer path, and all of ours. */
+static List *
+outer_candidates(RelOptInfo *outerrel)
+{
+	Path	   *cheapest = outerrel->cheapest_total_path;
+	List	   *result = NIL;
+	ListCell   *lc;
+
+	if (cheapest && cheapest->param_info == NULL)
+		result = list_make1(cheapest);
+	foreach(lc, outerrel->pathlist)
+	{
+		if (anago_is_path(lfirst(lc)))
+			result = list_append_unique_ptr(result, lfirst(lc));
+	}
+	return result;
+}
+
+/* Can this outer path's pipeline be made longer? */
+static bool
+can_merge(PlannerInfo *root, Path *outer)
+{
+	AnagoPath  *apath = (AnagoPath *) outer;
+
+	/*
+	 * A gate above an AnagoScan is core's business, but only where that scan
+	 * is a plan node of its own.
+	 */
+	return anago_is_path(outer) &&
+		list_length(apath->steps) < ANAGO_MAX_STEPS &&
+		!anago_has_gate(root, outer->parent->baserestrictinfo);
+}
+
+static void
+try_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer, IndexPath *inner,
+		 JoinType jointype, JoinPathExtraData *extra)
+{
+	JoinCostWorkspace workspace;
+	NestPath   *nest;
+	AnagoPathStep *step;
+	AnagoPath  *apath;
+	List	   *steps = NIL;
+	Path	   *source = outer;
+
+	initial_cost_nestloop(root, &workspace, jointype, outer, &inner->path, extra);
+	nest = create_nestloop_path(root, joinrel, jointype, &workspace, extra,
+								outer, &inner->path, extra->restrictlist,
+								NIL, NULL);
+	Assert(nest->jpath.path.param_info == NULL);
+
+	if (can_merge(root, outer))
+	{
+		source = ((AnagoPath *) outer)->source;
+		steps = list_copy(((AnagoPath *) outer)->steps);
+	}
+
+	step = palloc0(sizeof(AnagoPathStep));
+	step->ipath = inner;
+	step->jointype = jointype;
+	step->inner_unique = nest->jpath.inner_unique;
+	step->joinrestrictinfo = nest->jpath.joinrestrictinfo;
+	step->joinrelids = joinrel->relids;
+
+	apath = anago_make_path(joinrel, source, lappend(steps, step),
+							&anago_join_path_methods);
+	anago_cost_join(root, apath, nest);
+	anago_submit_path(joinrel, apath);
+	pfree(nest);
+}
+
+/* Conditions of this join that none of its paths could do without. */
+static bool
+restrictions_eligible(PlannerInfo *root, JoinPathExtraData *extra,
+					  RelOptInfo *innerrel)
+{
+	return !anago_has_gate(root, extra->restrictlist) &&
+		!anago_has_gate(root, innerrel->baserestrictinfo) &&
+		anago_exprs_eligible(root, extra->restrictlist, innerrel->relids) &&
+		!contain_volatile_functions((Node *) extra->restrictlist);
+}
+
+void
+anago_add_join_paths(PlannerInfo *root, RelOptInfo *joinrel,
+					 RelOptInfo *outerrel, RelOptInfo *innerrel,
+					 JoinType jointype, JoinPathExtraData *extra)
+{
+	List	   *inners;
+	ListCell   *lco;
+	ListCell   *lci;
+
+	if (jointype != JOIN_INNER && jointype != JOIN_LEFT &&
+		jointype != JOIN_SEMI && jointype != JOIN_ANTI)
+		return;
+	if (!anago_level_eligible(root) ||
+		!anago_rel_eligible(root, innerrel) ||
+		!anago_join_eligible(root, joinrel) ||
+		!restrictions_eligible(root, extra, innerrel))
+		return;
+
+	inners = inner_candidates(root, outerrel, innerrel);
+	if (inners == NIL)
+		return;
+	foreach(lco, outer_candidates(outerrel))
+	{
+		foreach(lci, inners)
+			try_join(root, joinrel, lfirst(lco), lfirst(lci), jointype, extra);
+	}
+	if (anago_debug_force)
+		anago_drop_core_paths(joinrel);
+}

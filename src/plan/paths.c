@@ -1,0 +1,263 @@
+/*-------------------------------------------------------------------------
+ *
+ * paths.c
+ *	  AnagoScan paths, and what all AnagoPaths share.
+ *
+ * Everything starts from core's IndexPaths.  Core throws away a good many of
+ * them before the hook is called, as they cost more than something else when
+ * every page is waited for.  So they are looked for
+ *	- in the list of paths,
+ *	- below bitmap heap scans, which win against the index scan of the same
+ *	  index by reading its heap pages in order,
+ *	- and, if a sequential scan won against both and the table is of a size
+ *	  that matters, by having core make its index paths once more.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type_d.h"
+#include "nodes/extensible.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+
+#include "compat.h"
+#include "guc.h"
+#include "plan/paths.h"
+
+/* Smaller tables are left alone where a sequential scan has won: blocks. */
+#define ANAGO_MIN_PAGES		64
+
+static void
+collect_index_paths(Path *path, List **found)
+{
+	ListCell   *lc;
+
+	if (IsA(path, IndexPath))
+		*found = list_append_unique_ptr(*found, path);
+	else if (IsA(path, BitmapHeapPath))
+		collect_index_paths(((BitmapHeapPath *) path)->bitmapqual, found);
+	else if (IsA(path, BitmapAndPath))
+	{
+		foreach(lc, ((BitmapAndPath *) path)->bitmapquals)
+			collect_index_paths(lfirst(lc), found);
+	}
+}
+
+/*
+ * All IndexPaths in or below these paths.  add_path() never frees one, so
+ * that they may be kept.
+ */
+List *
+anago_collect_index_paths(List *pathlist)
+{
+	List	   *found = NIL;
+	ListCell   *lc;
+
+	foreach(lc, pathlist)
+		collect_index_paths(lfirst(lc), &found);
+	return found;
+}
+
+/*
+ * The index path as a step can use it, or NULL.  Where a B-tree stores a
+ * `name` as cstring, the column in the index is not what the column in the
+ * table is, so that index-only scans become plain ones.
+ */
+IndexPath *
+anago_usable_index_path(PlannerInfo *root, IndexPath *ipath)
+{
+	IndexOptInfo *index = ipath->indexinfo;
+
+	if (!anago_index_path_eligible(root, ipath))
+		return NULL;
+	if (ipath->path.pathtype != T_IndexOnlyScan)
+		return ipath;
+	for (int i = 0; i < index->nkeycolumns; i++)
+	{
+		if (index->opcintype[i] == NAMEOID)
+			return create_index_path(root, index, ipath->indexclauses, NIL, NIL,
+									 NIL, ipath->indexscandir, false,
+									 PATH_REQ_OUTER(&ipath->path), 1.0, false);
+	}
+	return ipath;
+}
+
+/* A path without costs; see anago_cost_scan and anago_cost_join. */
+AnagoPath *
+anago_make_path(RelOptInfo *rel, Path *source, List *steps,
+				const CustomPathMethods *methods)
+{
+	AnagoPath  *apath = palloc0(sizeof(AnagoPath));
+	CustomPath *cpath = &apath->cpath;
+	ListCell   *lc;
+
+	cpath->path.type = T_CustomPath;
+	cpath->path.pathtype = T_CustomScan;
+	cpath->path.parent = rel;
+	cpath->path.pathtarget = rel->reltarget;
+
+	/*
+	 * One pipeline belongs to one process; the workers of a parallel query do
+	 * not share one, and are not given one each.
+	 */
+	cpath->path.parallel_aware = false;
+	cpath->path.parallel_safe = false;
+
+	cpath->flags = CUSTOMPATH_SUPPORT_PROJECTION;
+	cpath->methods = methods;
+	if (source)
+		cpath->custom_paths = list_make1(source);
+	foreach(lc, steps)
+	{
+		AnagoPathStep *step = lfirst(lc);
+
+		cpath->custom_paths = lappend(cpath->custom_paths, step->ipath);
+	}
+
+	apath->source = source;
+	apath->steps = steps;
+	return apath;
+}
+
+/*
+ * Hand a finished path to the competition.  With anago.debug_force it costs
+ * next to nothing, in proportion to what it really costs.
+ */
+void
+anago_submit_path(RelOptInfo *rel, AnagoPath *apath)
+{
+	Path	   *path = &apath->cpath.path;
+
+	if (anago_debug_force)
+	{
+		anago_copy_disabled_nodes(path, NULL);
+		path->startup_cost *= ANAGO_FORCED_COST_FACTOR;
+		path->total_cost *= ANAGO_FORCED_COST_FACTOR;
+	}
+	add_path(rel, path);
+}
+
+/*
+ * With anago.debug_force: once there is an anago path, the unparameterized
+ * core paths go, however well they are ordered.  Parameterized ones stay;
+ * nestloops and our own joins are made of them.
+ */
+void
+anago_drop_core_paths(RelOptInfo *rel)
+{
+	List	   *keep = NIL;
+	bool		ours = false;
+	ListCell   *lc;
+
+	foreach(lc, rel->pathlist)
+	{
+		Path	   *path = lfirst(lc);
+
+		ours |= anago_is_path(path);
+		if (path->param_info != NULL || anago_is_path(path))
+			keep = lappend(keep, path);
+	}
+	if (ours)
+	{
+		rel->pathlist = keep;
+		rel->partial_pathlist = NIL;
+	}
+}
+
+/* Is there a B-tree whose first column some restriction mentions? */
+static bool
+may_match_index(RelOptInfo *rel)
+{
+	Bitmapset  *attnos = NULL;
+	ListCell   *lc;
+
+	foreach(lc, rel->baserestrictinfo)
+		pull_varattnos((Node *) lfirst_node(RestrictInfo, lc)->clause,
+					   rel->relid, &attnos);
+
+	foreach(lc, rel->indexlist)
+	{
+		int			attno = lfirst_node(IndexOptInfo, lc)->indexkeys[0];
+
+		if (attno == 0 ||		/* expression */
+			bms_is_member(attno - FirstLowInvalidHeapAttributeNumber, attnos))
+			return true;
+	}
+	return false;
+}
+
+/* All index paths that core can think of, and not just those that won. */
+static List *
+remake_index_paths(PlannerInfo *root, RelOptInfo *rel)
+{
+	List	   *pathlist = rel->pathlist;
+	List	   *partial_pathlist = rel->partial_pathlist;
+	bool		consider_parallel = rel->consider_parallel;
+	List	   *found;
+
+	rel->pathlist = NIL;
+	rel->partial_pathlist = NIL;
+	rel->consider_parallel = false;
+	create_index_paths(root, rel);
+	found = anago_collect_index_paths(rel->pathlist);
+
+	rel->pathlist = pathlist;
+	rel->partial_pathlist = partial_pathlist;
+	rel->consider_parallel = consider_parallel;
+	return found;
+}
+
+/* Index paths that can be the one step of a scan. */
+static List *
+scan_candidates(PlannerInfo *root, List *ipaths)
+{
+	List	   *result = NIL;
+	ListCell   *lc;
+
+	foreach(lc, ipaths)
+	{
+		IndexPath  *ipath = lfirst(lc);
+
+		/* Without a condition it is the whole table: only when forced. */
+		if (ipath->path.param_info != NULL ||
+			(ipath->indexclauses == NIL && !anago_debug_force))
+			continue;
+		ipath = anago_usable_index_path(root, ipath);
+		if (ipath)
+			result = lappend(result, ipath);
+	}
+	return result;
+}
+
+void
+anago_add_scan_paths(PlannerInfo *root, RelOptInfo *rel)
+{
+	List	   *candidates;
+	ListCell   *lc;
+
+	if (!anago_level_eligible(root) || !anago_rel_eligible(root, rel))
+		return;
+
+	candidates = scan_candidates(root, anago_collect_index_paths(rel->pathlist));
+	if (candidates == NIL && rel->baserestrictinfo != NIL &&
+		(rel->pages >= ANAGO_MIN_PAGES || anago_debug_force) &&
+		may_match_index(rel))
+		candidates = scan_candidates(root, remake_index_paths(root, rel));
+
+	foreach(lc, candidates)
+	{
+		AnagoPathStep *step = palloc0(sizeof(AnagoPathStep));
+		AnagoPath  *apath;
+
+		step->ipath = lfirst(lc);
+		step->jointype = JOIN_INNER;
+		apath = anago_make_path(rel, NULL, list_make1(step),
+								&anago_scan_path_methods);
+		anago_cost_scan(root, apath);
+		anago_submit_path(rel, apath);
+	}
+	if (anago_debug_force)
+		anago_drop_core_paths(rel);
+}

@@ -1,0 +1,99 @@
+/*-------------------------------------------------------------------------
+ *
+ * paths.h
+ *	  Paths of anago, and what the files of this folder share.
+ *
+ * An AnagoPath is a pipeline in the making: where its rows come from, and one
+ * AnagoPathStep for each table that is probed for them.
+ *
+ *		AnagoScan	source NULL, one step
+ *		AnagoJoin	source NULL or any core path, steps of the outer
+ *					AnagoPath (if merged), and one step more
+ *
+ * A step's index path is core's own, made by core for a plain index scan; the
+ * plan made of it by core later says which conditions the index checks and
+ * which are left to be filtered, in core's order.
+ *
+ * Invariants
+ *	- neither an AnagoPath nor its source is parameterized, and a step's index
+ *	  path requires only relations that come before it in the pipeline;
+ *	- 1 <= length of steps <= ANAGO_MAX_STEPS;
+ *	- AnagoPaths have no pathkeys: rows leave in no order.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ANAGO_PATHS_H
+#define ANAGO_PATHS_H
+
+#include "postgres.h"
+
+#include "nodes/extensible.h"
+#include "nodes/pathnodes.h"
+
+/* anago.debug_force: what a path costs, as a fraction of its real cost. */
+#define ANAGO_FORCED_COST_FACTOR	1e-6
+
+typedef struct AnagoPathStep
+{
+	IndexPath  *ipath;
+	JoinType	jointype;
+	bool		inner_unique;
+	List	   *joinrestrictinfo;	/* RestrictInfos left to the join */
+	Relids		joinrelids;		/* of the join that this step makes; NULL for
+								 * the first step of the unit source */
+} AnagoPathStep;
+
+typedef struct AnagoPath
+{
+	CustomPath	cpath;			/* must be first */
+	Path	   *source;			/* NULL: unit source */
+	List	   *steps;			/* of AnagoPathStep */
+} AnagoPath;
+
+/* eligible.c */
+extern bool anago_level_eligible(PlannerInfo *root);
+extern bool anago_rel_eligible(PlannerInfo *root, RelOptInfo *rel);
+extern bool anago_index_path_eligible(PlannerInfo *root, IndexPath *ipath);
+extern bool anago_join_eligible(PlannerInfo *root, RelOptInfo *joinrel);
+extern bool anago_exprs_eligible(PlannerInfo *root, List *exprs, Relids probed);
+extern bool anago_has_gate(PlannerInfo *root, List *restrictinfos);
+
+/* paths.c */
+extern List *anago_collect_index_paths(List *pathlist);
+extern IndexPath *anago_usable_index_path(PlannerInfo *root, IndexPath *ipath);
+extern AnagoPath *anago_make_path(RelOptInfo *rel, Path *source, List *steps,
+								  const CustomPathMethods *methods);
+extern void anago_submit_path(RelOptInfo *rel, AnagoPath *path);
+extern void anago_drop_core_paths(RelOptInfo *rel);
+extern void anago_add_scan_paths(PlannerInfo *root, RelOptInfo *rel);
+
+/* joinpaths.c */
+extern void anago_add_join_paths(PlannerInfo *root, RelOptInfo *joinrel,
+								 RelOptInfo *outerrel, RelOptInfo *innerrel,
+								 JoinType jointype, JoinPathExtraData *extra);
+
+/* cost.c */
+extern void anago_cost_scan(PlannerInfo *root, AnagoPath *path);
+extern void anago_cost_join(PlannerInfo *root, AnagoPath *path,
+							const NestPath *nest);
+
+/* create.c */
+extern const CustomPathMethods anago_scan_path_methods;
+extern const CustomPathMethods anago_join_path_methods;
+extern void anago_create_init(const CustomScanMethods *scan,
+							  const CustomScanMethods *join);
+
+/* Is it one of ours? */
+static inline bool
+anago_is_path(const Path *path)
+{
+	const CustomPathMethods *methods;
+
+	if (!IsA(path, CustomPath))
+		return false;
+	methods = ((const CustomPath *) path)->methods;
+	return methods == &anago_scan_path_methods ||
+		methods == &anago_join_path_methods;
+}
+
+#endif							/* ANAGO_PATHS_H */

@@ -1,0 +1,178 @@
+/*-------------------------------------------------------------------------
+ *
+ * pipeline.c
+ *	  Layout of custom_exprs and custom_private; see pipeline.h.
+ *
+ * Plans are copied, written out and read back, so that only such nodes may
+ * be used as PostgreSQL itself can copy: lists of integers, OIDs and lists.
+ *
+ *		custom_private
+ *			[PRIVATE_NUMBERS]	smallest member of custom_relids; child source?
+ *			[PRIVATE_STEPS]		one list for each step:
+ *				[STEP_NUMBERS]		scanrelid, index-only?, jointype, unique?
+ *				[STEP_INDEX]		OID of the index
+ *				[STEP_KINDS] ...	one list for each member of AnagoKeyDesc
+ *			[PRIVATE_FILLERS]	AnagoColumnDesc.step of each column
+ *			[PRIVATE_ATTNOS]	AnagoColumnDesc.attno of each column
+ *
+ * When a subquery's plan becomes part of a larger one, setrefs.c shifts all
+ * range table indexes.  It knows of those in custom_relids, but not of those
+ * in custom_private: so the shift is what the smallest member of the one has
+ * moved against the copy of it in the other.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "plan/pipeline.h"
+
+enum
+{
+	PRIVATE_NUMBERS,
+	PRIVATE_STEPS,
+	PRIVATE_FILLERS,
+	PRIVATE_ATTNOS
+};
+
+enum
+{
+	NUMBER_MIN_RELID,
+	NUMBER_CHILD_SOURCE
+};
+
+enum
+{
+	STEP_NUMBERS,
+	STEP_INDEX,
+	STEP_KINDS,
+	STEP_ATTNOS,
+	STEP_OPNOS,
+	STEP_OPFUNCIDS,
+	STEP_COLLATIONS
+};
+
+static List *
+write_step(const AnagoStepDesc *step)
+{
+	List	   *kinds = NIL;
+	List	   *attnos = NIL;
+	List	   *opnos = NIL;
+	List	   *opfuncids = NIL;
+	List	   *collations = NIL;
+	List	   *numbers;
+	List	   *result;
+
+	for (int i = 0; i < step->nkeys; i++)
+	{
+		const AnagoKeyDesc *key = &step->keys[i];
+
+		kinds = lappend_int(kinds, key->kind);
+		attnos = lappend_int(attnos, key->attno);
+		opnos = lappend_oid(opnos, key->opno);
+		opfuncids = lappend_oid(opfuncids, key->opfuncid);
+		collations = lappend_oid(collations, key->collation);
+	}
+
+	numbers = list_make4_int(step->scanrelid, step->index_only,
+							 step->jointype, step->inner_unique);
+	result = list_make5(numbers, list_make1_oid(step->indexid),
+						kinds, attnos, opnos);
+	result = lappend(result, opfuncids);
+	return lappend(result, collations);
+}
+
+void
+anago_pipeline_write(CustomScan *cscan, const AnagoPipelineDesc *desc,
+					 const Bitmapset *relids)
+{
+	List	   *exprs = NIL;
+	List	   *steps = NIL;
+	List	   *fillers = NIL;
+	List	   *attnos = NIL;
+
+	Assert(desc->nsteps >= 1 && desc->nsteps <= ANAGO_MAX_STEPS);
+
+	for (int i = 0; i < desc->nsteps; i++)
+	{
+		List	   *of_step = NIL;
+
+		for (int j = 0; j < ANAGO_EXPRS_COUNT; j++)
+			of_step = lappend(of_step, desc->steps[i].exprs[j]);
+		exprs = lappend(exprs, of_step);
+		steps = lappend(steps, write_step(&desc->steps[i]));
+	}
+	for (int i = 0; i < desc->ncolumns; i++)
+	{
+		fillers = lappend_int(fillers, desc->columns[i].step);
+		attnos = lappend_int(attnos, desc->columns[i].attno);
+	}
+
+	cscan->custom_exprs = exprs;
+	cscan->custom_private =
+		list_make4(list_make2_int(bms_next_member(relids, -1), desc->child_source),
+				   steps, fillers, attnos);
+}
+
+static void
+read_step(AnagoStepDesc *step, const List *private, const List *exprs,
+		  int rtoffset)
+{
+	const List *numbers = list_nth(private, STEP_NUMBERS);
+	const List *kinds = list_nth(private, STEP_KINDS);
+	const List *attnos = list_nth(private, STEP_ATTNOS);
+	const List *opnos = list_nth(private, STEP_OPNOS);
+	const List *opfuncids = list_nth(private, STEP_OPFUNCIDS);
+	const List *collations = list_nth(private, STEP_COLLATIONS);
+
+	step->scanrelid = list_nth_int(numbers, 0) + rtoffset;
+	step->index_only = list_nth_int(numbers, 1) != 0;
+	step->jointype = (JoinType) list_nth_int(numbers, 2);
+	step->inner_unique = list_nth_int(numbers, 3) != 0;
+	step->indexid = linitial_oid((const List *) list_nth(private, STEP_INDEX));
+
+	step->nkeys = list_length(kinds);
+	step->keys = palloc0(sizeof(AnagoKeyDesc) * Max(step->nkeys, 1));
+	for (int i = 0; i < step->nkeys; i++)
+	{
+		AnagoKeyDesc *key = &step->keys[i];
+
+		key->kind = (AnagoKeyKind) list_nth_int(kinds, i);
+		key->attno = list_nth_int(attnos, i);
+		key->opno = list_nth_oid(opnos, i);
+		key->opfuncid = list_nth_oid(opfuncids, i);
+		key->collation = list_nth_oid(collations, i);
+	}
+	for (int i = 0; i < ANAGO_EXPRS_COUNT; i++)
+		step->exprs[i] = list_nth(exprs, i);
+}
+
+AnagoPipelineDesc *
+anago_pipeline_read(const CustomScan *cscan)
+{
+	AnagoPipelineDesc *desc = palloc0(sizeof(AnagoPipelineDesc));
+	const List *private = cscan->custom_private;
+	const List *numbers = list_nth(private, PRIVATE_NUMBERS);
+	const List *steps = list_nth(private, PRIVATE_STEPS);
+	const List *fillers = list_nth(private, PRIVATE_FILLERS);
+	const List *attnos = list_nth(private, PRIVATE_ATTNOS);
+	int			rtoffset = bms_next_member(cscan->custom_relids, -1) -
+		list_nth_int(numbers, NUMBER_MIN_RELID);
+
+	desc->child_source = list_nth_int(numbers, NUMBER_CHILD_SOURCE) != 0;
+
+	desc->nsteps = list_length(steps);
+	desc->steps = palloc0(sizeof(AnagoStepDesc) * desc->nsteps);
+	for (int i = 0; i < desc->nsteps; i++)
+		read_step(&desc->steps[i], list_nth(steps, i),
+				  list_nth(cscan->custom_exprs, i), rtoffset);
+
+	desc->ncolumns = list_length(fillers);
+	Assert(desc->ncolumns == list_length(cscan->custom_scan_tlist));
+	desc->columns = palloc0(sizeof(AnagoColumnDesc) * Max(desc->ncolumns, 1));
+	for (int i = 0; i < desc->ncolumns; i++)
+	{
+		desc->columns[i].step = list_nth_int(fillers, i);
+		desc->columns[i].attno = list_nth_int(attnos, i);
+	}
+	return desc;
+}

@@ -1,0 +1,190 @@
+/*-------------------------------------------------------------------------
+ *
+ * steps.c
+ *	  A step's keys and conditions, out of core's index scan.
+ *
+ * In core's plan an index condition has the index column on its left, as Var
+ * of INDEX_VAR, and the value it is compared with on its right.  These two
+ * become an AnagoKeyDesc and an entry of ANAGO_EXPRS_KEYS.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type_d.h"
+#include "nodes/makefuncs.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/restrictinfo.h"
+#include "utils/lsyscache.h"
+
+#include "plan/create.h"
+
+/* A condition on its way into the best order of evaluation. */
+typedef struct RankedQual
+{
+	RestrictInfo *rinfo;
+	Index		security_level;
+	Cost		cost;
+} RankedQual;
+
+/* Leakproof conditions that cost more than this many operators wait their turn. */
+#define CHEAP_OPERATORS		10
+
+static int
+compare_quals(const RankedQual *a, const RankedQual *b)
+{
+	if (a->security_level != b->security_level)
+		return a->security_level < b->security_level ? -1 : 1;
+	if (a->cost != b->cost)
+		return a->cost < b->cost ? -1 : 1;
+	return 0;
+}
+
+/*
+ * Join conditions in the order in which core evaluates them: nothing that
+ * might leak a value before the conditions that hide it, then cheap ones
+ * first.  By the same rules as createplan.c, order_qual_clauses().
+ */
+static List *
+order_quals(PlannerInfo *root, List *rinfos)
+{
+	int			n = list_length(rinfos);
+	RankedQual *quals = palloc(sizeof(RankedQual) * Max(n, 1));
+	List	   *result = NIL;
+
+	for (int i = 0; i < n; i++)
+	{
+		RankedQual	qual;
+		QualCost	cost;
+		int			at;
+
+		qual.rinfo = list_nth_node(RestrictInfo, rinfos, i);
+		cost_qual_eval_node(&cost, (Node *) qual.rinfo, root);
+		qual.cost = cost.per_tuple;
+		qual.security_level = qual.rinfo->security_level;
+		if (qual.rinfo->leakproof && qual.cost < CHEAP_OPERATORS * cpu_operator_cost)
+			qual.security_level = 0;
+
+		/* Equal ones stay in their order. */
+		for (at = i; at > 0 && compare_quals(&qual, &quals[at - 1]) < 0; at--)
+			quals[at] = quals[at - 1];
+		quals[at] = qual;
+	}
+	for (int i = 0; i < n; i++)
+		result = lappend(result, quals[i].rinfo);
+	pfree(quals);
+	return result;
+}
+
+/* The index scan that core made; a gate above it is not ours to apply. */
+static Plan *
+strip_gate(Plan *plan)
+{
+	while (IsA(plan, Result) && plan->lefttree)
+		plan = plan->lefttree;
+	return plan;
+}
+
+/* Split one index condition; returns the value expression. */
+static Expr *
+describe_key(AnagoKeyDesc *key, Node *clause)
+{
+	Node	   *column;
+	Expr	   *value;
+
+	if (IsA(clause, OpExpr))
+	{
+		OpExpr	   *op = (OpExpr *) clause;
+
+		key->kind = ANAGO_KEY_OP;
+		key->opno = op->opno;
+		key->collation = op->inputcollid;
+		column = linitial(op->args);
+		value = lsecond(op->args);
+	}
+	else if (IsA(clause, ScalarArrayOpExpr))
+	{
+		ScalarArrayOpExpr *op = (ScalarArrayOpExpr *) clause;
+
+		Assert(op->useOr);
+		key->kind = ANAGO_KEY_ARRAY;
+		key->opno = op->opno;
+		key->collation = op->inputcollid;
+		column = linitial(op->args);
+		value = lsecond(op->args);
+	}
+	else if (IsA(clause, NullTest))
+	{
+		NullTest   *test = (NullTest *) clause;
+
+		key->kind = test->nulltesttype == IS_NULL ?
+			ANAGO_KEY_IS_NULL : ANAGO_KEY_IS_NOT_NULL;
+		column = (Node *) test->arg;
+		value = (Expr *) makeNullConst(BOOLOID, -1, InvalidOid);
+	}
+	else
+		elog(ERROR, "unexpected index condition: %d", (int) nodeTag(clause));
+
+	if (!IsA(column, Var) || ((Var *) column)->varno != INDEX_VAR)
+		elog(ERROR, "index condition without an index column");
+	key->attno = ((Var *) column)->varattno;
+	key->opfuncid = OidIsValid(key->opno) ? get_opcode(key->opno) : InvalidOid;
+	return value;
+}
+
+static void
+describe_keys(AnagoStepDesc *desc, List *indexqual)
+{
+	desc->nkeys = list_length(indexqual);
+	desc->keys = palloc0(sizeof(AnagoKeyDesc) * Max(desc->nkeys, 1));
+	for (int i = 0; i < desc->nkeys; i++)
+	{
+		Expr	   *value = describe_key(&desc->keys[i], list_nth(indexqual, i));
+
+		desc->exprs[ANAGO_EXPRS_KEYS] =
+			lappend(desc->exprs[ANAGO_EXPRS_KEYS], value);
+	}
+}
+
+static void
+describe_join(PlannerInfo *root, AnagoStepDesc *desc, const AnagoPathStep *step)
+{
+	List	   *rinfos = order_quals(root, step->joinrestrictinfo);
+
+	if (IS_OUTER_JOIN(step->jointype))
+		extract_actual_join_clauses(rinfos, step->joinrelids,
+									&desc->exprs[ANAGO_EXPRS_JOIN],
+									&desc->exprs[ANAGO_EXPRS_OTHER]);
+	else
+		desc->exprs[ANAGO_EXPRS_JOIN] = extract_actual_clauses(rinfos, false);
+}
+
+void
+anago_describe_step(PlannerInfo *root, AnagoStepDesc *desc,
+					const AnagoPathStep *step, Plan *plan)
+{
+	plan = strip_gate(plan);
+
+	desc->scanrelid = step->ipath->path.parent->relid;
+	desc->indexid = step->ipath->indexinfo->indexoid;
+	desc->jointype = step->jointype;
+	desc->inner_unique = step->inner_unique;
+	desc->exprs[ANAGO_EXPRS_FILTER] = plan->qual;
+	if (IsA(plan, IndexOnlyScan))
+	{
+		IndexOnlyScan *scan = (IndexOnlyScan *) plan;
+
+		desc->index_only = true;
+		describe_keys(desc, scan->indexqual);
+		desc->exprs[ANAGO_EXPRS_SHOW_COND] = scan->recheckqual;
+	}
+	else
+	{
+		IndexScan  *scan = castNode(IndexScan, plan);
+
+		describe_keys(desc, scan->indexqual);
+		desc->exprs[ANAGO_EXPRS_SHOW_COND] = scan->indexqualorig;
+	}
+	describe_join(root, desc, step);
+}
