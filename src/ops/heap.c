@@ -22,6 +22,7 @@
 
 #include "compat.h"
 #include "ops/heap.h"
+#include "ops/leaf.h"
 #include "ops/probe.h"
 #include "ops/row.h"
 
@@ -45,6 +46,7 @@ visit_begin(HeapTask *self, Buffer buf, int limit)
 	AnagoStep  *step = self->probe->step;
 	AnagoVisit *visit = step->visit;
 	Snapshot	snapshot = step->query->snapshot;
+	bool		all_dead;
 
 	Assert(!BufferIsValid(visit->buf));
 	visit->buf = buf;
@@ -60,8 +62,12 @@ visit_begin(HeapTask *self, Buffer buf, int limit)
 		HeapTuple	tuple = &visit->tuples[visit->n];
 
 		if (!heap_hot_search_buffer(&tid, step->heap, buf, snapshot, tuple,
-									NULL, true))
+									&all_dead, true))
+		{
+			if (all_dead)
+				anago_hits_kill(step, self->hits, self->next);
 			continue;
+		}
 		visit->hit[visit->n++] = self->next;
 		pgstat_count_heap_fetch(step->indexrel);
 	}
@@ -74,6 +80,50 @@ visit_end(AnagoStep *step)
 {
 	ReleaseBuffer(step->visit->buf);
 	step->visit->buf = InvalidBuffer;
+}
+
+/*
+ * Which row of which table the wide slot stands for: UPDATE ... WHERE CURRENT
+ * OF asks that of a scan (execCurrent.c); nobody asks it of a join.
+ */
+static inline void
+set_identity(AnagoStep *step, ItemPointer tid)
+{
+	step->query->wide->tts_tid = *tid;
+	step->query->wide->tts_tableOid = RelationGetRelid(step->heap);
+}
+
+static void
+heap_fill(AnagoProbe *probe, HeapTuple tuple)
+{
+	AnagoStep  *step = probe->step;
+	TupleTableSlot *from = step->heap_slot;
+	TupleTableSlot *wide = step->query->wide;
+
+	set_identity(step, &tuple->t_self);
+	if (step->ncols == 0)
+		return;
+	ExecStoreHeapTuple(tuple, from, false);
+	slot_getsomeattrs(from, step->max_attno);
+	for (int i = 0; i < step->ncols; i++)
+	{
+		wide->tts_values[step->first_col + i] = from->tts_values[step->attnos[i] - 1];
+		wide->tts_isnull[step->first_col + i] = from->tts_isnull[step->attnos[i] - 1];
+	}
+}
+
+void
+anago_index_fill(AnagoProbe *probe, IndexTuple itup, ItemPointer tid)
+{
+	AnagoStep  *step = probe->step;
+	TupleTableSlot *wide = step->query->wide;
+	TupleDesc	desc = RelationGetDescr(step->indexrel);
+
+	set_identity(step, tid);
+	for (int i = 0; i < step->ncols; i++)
+		wide->tts_values[step->first_col + i] =
+			index_getattr(itup, step->attnos[i], desc,
+						  &wide->tts_isnull[step->first_col + i]);
 }
 
 /* The next tuple of the visit that is to go on, put into the wide slot. */
@@ -96,44 +146,14 @@ visit_next(HeapTask *self)
 		else
 			step->query->bound = self->probe->row;
 		if (step->desc->index_only)
-			anago_index_fill(self->probe, self->hits->itups[visit->hit[i]]);
+			anago_index_fill(self->probe, self->hits->itups[visit->hit[i]],
+							 &visit->tuples[i].t_self);
 		else
-			anago_heap_fill(self->probe, &visit->tuples[i]);
+			heap_fill(self->probe, &visit->tuples[i]);
 		if (anago_probe_match(self->probe))
 			return true;
 	}
 	return false;
-}
-
-void
-anago_heap_fill(AnagoProbe *probe, HeapTuple tuple)
-{
-	AnagoStep  *step = probe->step;
-	TupleTableSlot *from = step->heap_slot;
-	TupleTableSlot *wide = step->query->wide;
-
-	if (step->ncols == 0)
-		return;
-	ExecStoreHeapTuple(tuple, from, false);
-	slot_getsomeattrs(from, step->max_attno);
-	for (int i = 0; i < step->ncols; i++)
-	{
-		wide->tts_values[step->first_col + i] = from->tts_values[step->attnos[i] - 1];
-		wide->tts_isnull[step->first_col + i] = from->tts_isnull[step->attnos[i] - 1];
-	}
-}
-
-void
-anago_index_fill(AnagoProbe *probe, IndexTuple itup)
-{
-	AnagoStep  *step = probe->step;
-	TupleTableSlot *wide = step->query->wide;
-	TupleDesc	desc = RelationGetDescr(step->indexrel);
-
-	for (int i = 0; i < step->ncols; i++)
-		wide->tts_values[step->first_col + i] =
-			index_getattr(itup, step->attnos[i], desc,
-						  &wide->tts_isnull[step->first_col + i]);
 }
 
 /* --- the task --- */
@@ -171,7 +191,7 @@ heap_run(AnagoTask *task)
 		}
 		visit_end(step);
 	}
-	anago_hits_release(self->hits);
+	anago_hits_release(step, self->hits);
 	ANAGO_END_OF_PROBE(task, probe);
 	ANAGO_END(task);
 }
@@ -207,14 +227,6 @@ anago_heap_become(AnagoTask *task, AnagoProbe *probe, AnagoHits *hits,
 	anago_sched_become(probe->step->query->sched, task, &heap_ops,
 					   ANAGO_DEPTH_HEAP(probe->step));
 	heap_init(task, probe, hits, from, to);
-}
-
-void
-anago_hits_release(AnagoHits *hits)
-{
-	Assert(hits->refs > 0);
-	if (--hits->refs == 0)
-		pfree(hits);
 }
 
 void

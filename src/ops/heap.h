@@ -22,13 +22,10 @@ extern void anago_heap_become(AnagoTask *task, AnagoProbe *probe,
 							  AnagoHits *hits, int from, int to);
 
 /*
- * Fill the step's columns of the wide slot, from a heap tuple or from the
- * tuple of an index-only step.  The outer row must be bound.
+ * Fill the step's columns of the wide slot from the tuple of an index-only
+ * step, whose heap tuple is `tid`.  The outer row must be bound.
  */
-extern void anago_heap_fill(AnagoProbe *probe, HeapTuple tuple);
-extern void anago_index_fill(AnagoProbe *probe, IndexTuple itup);
-
-extern void anago_hits_release(AnagoHits *hits);
+extern void anago_index_fill(AnagoProbe *probe, IndexTuple itup, ItemPointer tid);
 
 /* Let go of the pin of a visit that was given up half way. */
 extern void anago_heap_abandon(AnagoStep *step);

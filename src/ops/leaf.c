@@ -22,6 +22,7 @@
 #include "access/nbtree.h"
 #include "access/visibilitymap.h"
 #include "pgstat.h"
+#include "storage/bufmgr.h"
 #include "storage/predicate.h"
 #include "utils/rel.h"
 
@@ -115,7 +116,7 @@ copy_itups(AnagoHits *hits, Page page, char *to)
 }
 
 static AnagoHits *
-make_hits(AnagoStep *step, Page page)
+make_hits(AnagoStep *step, Page page, BlockNumber blkno)
 {
 	Size		tids_end = MAXALIGN(offsetof(AnagoHits, tids) +
 									sizeof(ItemPointerData) * found.n);
@@ -130,6 +131,10 @@ make_hits(AnagoStep *step, Page page)
 								  visible_end + found.itup_bytes);
 	hits->refs = 1;
 	hits->n = found.n;
+	hits->leaf = blkno;
+	hits->lsn = PageGetLSN(page);
+	hits->nkilled = 0;
+	hits->killed = NULL;
 	hits->itups = NULL;
 	hits->visible = NULL;
 	memcpy(hits->tids, found.tids, sizeof(ItemPointerData) * found.n);
@@ -143,7 +148,8 @@ make_hits(AnagoStep *step, Page page)
 }
 
 AnagoHits *
-anago_leaf_collect(AnagoProbe *probe, Page page, bool from_start, bool *ended)
+anago_leaf_collect(AnagoProbe *probe, Page page, BlockNumber blkno,
+				   bool from_start, bool *ended)
 {
 	AnagoStep  *step = probe->step;
 	OffsetNumber from = from_start ?
@@ -157,7 +163,7 @@ anago_leaf_collect(AnagoProbe *probe, Page page, bool from_start, bool *ended)
 		return NULL;
 	step->counters.tids += found.n;
 	pgstat_count_index_tuples(step->indexrel, found.n);
-	return make_hits(step, page);
+	return make_hits(step, page, blkno);
 }
 
 static bool
@@ -208,4 +214,92 @@ anago_hits_run(const AnagoHits *hits, int from)
 		   ItemPointerGetBlockNumber(&hits->tids[to]) == blkno)
 		to++;
 	return to;
+}
+
+/* --- dead matches --- */
+
+/*
+ * Only where the page's LSN tells whether it changed since we let go of it,
+ * as in _bt_killitems() (nbtutils.c).
+ */
+void
+anago_hits_kill(AnagoStep *step, AnagoHits *hits, int hit)
+{
+	if (!step->query->use_dead_hints || !RelationNeedsWAL(step->indexrel))
+		return;
+	if (hits->killed == NULL)
+		hits->killed = MemoryContextAllocZero(step->query->context,
+											  sizeof(bool) * hits->n);
+	hits->nkilled += !hits->killed[hit];
+	hits->killed[hit] = true;
+}
+
+static bool
+is_killed(const AnagoHits *hits, ItemPointer tid)
+{
+	for (int i = 0; i < hits->n; i++)
+		if (hits->killed[i] && ItemPointerEquals((ItemPointer) &hits->tids[i], tid))
+			return true;
+	return false;
+}
+
+/* All heap tuples of an index tuple are dead. */
+static bool
+is_all_killed(const AnagoHits *hits, IndexTuple itup)
+{
+	if (!BTreeTupleIsPosting(itup))
+		return is_killed(hits, &itup->t_tid);
+	for (int i = 0; i < BTreeTupleGetNPosting(itup); i++)
+		if (!is_killed(hits, BTreeTupleGetPostingN(itup, i)))
+			return false;
+	return true;
+}
+
+/*
+ * Mark index entries whose tuples are dead, so that later scans skip them and
+ * insertions reuse their space.  A hint: it is not logged, and left out where
+ * the page is not at hand or has changed.
+ */
+static void
+mark_killed(AnagoStep *step, AnagoHits *hits)
+{
+	Buffer		buf = ReadBuffer(step->indexrel, hits->leaf);
+	Page		page = BufferGetPage(buf);
+	BTPageOpaque opaque = BTPageGetOpaque(page);
+	bool		marked = false;
+
+	LockBuffer(buf, BT_READ);
+	if (BufferGetLSNAtomic(buf) == hits->lsn && P_ISLEAF(opaque))
+	{
+		for (OffsetNumber off = P_FIRSTDATAKEY(opaque);
+			 off <= PageGetMaxOffsetNumber(page); off = OffsetNumberNext(off))
+		{
+			ItemId		iid = PageGetItemId(page, off);
+
+			if (ItemIdIsDead(iid) ||
+				!is_all_killed(hits, (IndexTuple) PageGetItem(page, iid)))
+				continue;
+			ItemIdMarkDead(iid);
+			marked = true;
+		}
+		if (marked)
+		{
+			opaque->btpo_flags |= BTP_HAS_GARBAGE;
+			MarkBufferDirtyHint(buf, true);
+		}
+	}
+	UnlockReleaseBuffer(buf);
+}
+
+void
+anago_hits_release(AnagoStep *step, AnagoHits *hits)
+{
+	Assert(hits->refs > 0);
+	if (--hits->refs > 0)
+		return;
+	if (hits->nkilled > 0)
+		mark_killed(step, hits);
+	if (hits->killed != NULL)
+		pfree(hits->killed);
+	pfree(hits);
 }

@@ -13,13 +13,14 @@
 #include "ops/query.h"
 
 /*
- * Matches of a locked leaf page between the bound positions (with
+ * Matches of a locked leaf page (block `blkno`) between the bound positions (with
  * `from_start`, else from the page's first tuple) in one chunk of
  * query->context with one reference, or NULL if there are none.  *ended says
  * whether the range ends on this page.
  */
 extern AnagoHits *anago_leaf_collect(AnagoProbe *probe, Page page,
-									 bool from_start, bool *ended);
+									 BlockNumber blkno, bool from_start,
+									 bool *ended);
 
 /*
  * Prepare the matches for the heap, the leaf still pinned but not locked:
@@ -30,5 +31,11 @@ extern void anago_leaf_prepare(AnagoStep *step, AnagoHits *hits);
 
 /* End (exclusive) of the run of matches of one heap block from `from`. */
 extern int	anago_hits_run(const AnagoHits *hits, int from);
+
+/* The heap tuple of a match is dead to everybody. */
+extern void anago_hits_kill(AnagoStep *step, AnagoHits *hits, int hit);
+
+/* Give up one reference; with the last, dead matches are marked in the leaf. */
+extern void anago_hits_release(AnagoStep *step, AnagoHits *hits);
 
 #endif							/* ANAGO_LEAF_H */

@@ -74,6 +74,10 @@ typedef struct AnagoHits
 {
 	int32		refs;
 	int32		n;
+	BlockNumber leaf;			/* where they were found, */
+	XLogRecPtr	lsn;			/* as of that state of it */
+	int32		nkilled;
+	bool	   *killed;			/* matches that are dead to all, or NULL */
 	bool	   *visible;		/* index-only: heap block is all-visible */
 	IndexTuple *itups;			/* index-only: copies, in this same chunk */
 	ItemPointerData tids[FLEXIBLE_ARRAY_MEMBER];
@@ -144,7 +148,7 @@ struct AnagoQuery
 	ExprContext *econtext;		/* of filters and keys; scan tuple = wide */
 	TupleTableSlot *wide;
 	AnagoRow   *bound;			/* row whose columns the wide slot holds */
-	bool		use_dead_hints; /* skip index entries marked dead */
+	bool		use_dead_hints; /* heed and set dead marks of index entries */
 	bool		started;		/* since begin or rescan */
 	bool		exhausted;
 

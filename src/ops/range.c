@@ -274,7 +274,8 @@ visit_leaf(RangeTask *self, Page page)
 		return;
 	}
 	PredicateLockPage(step->indexrel, self->blkno, step->query->snapshot);
-	self->hits = anago_leaf_collect(self->probe, page, self->from_start, &ended);
+	self->hits = anago_leaf_collect(self->probe, page, self->blkno,
+									self->from_start, &ended);
 	self->next_visible = self->next_hit = 0;
 
 	if (ended || P_RIGHTMOST(opaque) ||
@@ -345,7 +346,7 @@ next_visible(RangeTask *self)
 			continue;
 		step->counters.index_only++;
 		anago_row_bind(step->query, self->probe->row);
-		anago_index_fill(self->probe, hits->itups[i]);
+		anago_index_fill(self->probe, hits->itups[i], &hits->tids[i]);
 		if (anago_probe_match(self->probe))
 			return true;
 	}
@@ -371,7 +372,7 @@ next_run(RangeTask *self, int *from, int *to)
 static void
 drop_hits(RangeTask *self)
 {
-	anago_hits_release(self->hits);
+	anago_hits_release(self->probe->step, self->hits);
 	self->hits = NULL;
 }
 

@@ -6,104 +6,57 @@
  * The files of this folder:
  *
  *	page.h		the contract with the tasks
- *	page.c		this file: requests, reads and their states, the pump
+ *	page.c		this file: requests, and the pump that issues and collects
+ *	read.c		reads and their states
  *	inflight.c	reads by block
  *	adapt.h		when lookups and asynchronous reads are not worth it
  *
- * A read is one block on its way to one or more waiters:
+ * What a request meets, in this order:
  *
- *		(free) -- get --> WANTED -- issue --> INFLIGHT -- poll --> DONE
- *							|					|				 |
- *							+----- forget ------+----------------+--> (free)
- *																 |
- *		(free) <-- last waiter has come -- COLLECTED <-- finish -+
+ *		the waiter was woken			its read is finished: answered
+ *		everything is a hit (adapt.h)	ReadBuffer()
+ *		the block has a read			joins it
+ *		in shared buffers				ReadBuffer()
+ *		page cache is warm (adapt.h)	ReadBuffer()
+ *		else							a new read is wanted, and joined
  *
- * WANTED to DONE it is in the table `inflight`.  WANTED reads are in one FIFO
- * queue for each priority, and `nonempty` has a bit for each queue with a read
- * in it:
- *
- *		nonempty	queues[6]:  block 17 -> block 4		issued first
- *		{6, 2}		queues[2]:  block 99
- *
- * The first of the woken waiters to come back finishes the read and has its
- * buffer; the others find the block in shared buffers, or read it themselves
- * should it be gone again.  A request for a block whose read is DONE finishes
- * it as well.
+ * The I/O method and the table of reads are set up at the first miss, so that
+ * a short query on cached data pays for neither.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include "executor/instrument.h"
-#include "lib/ilist.h"
 #include "miscadmin.h"
-#include "port/pg_bitutils.h"
-#include "portability/instr_time.h"
 #include "storage/bufmgr.h"
 #include "storage/lwlock.h"
 
 #include "compat.h"
-#include "io/io.h"
-#include "page/adapt.h"
-#include "page/inflight.h"
-#include "page/page.h"
+#include "guc.h"
+#include "page/read.h"
 
 /* Reads handed to the method, or taken from it, at a time. */
 #define PAGE_BATCH			64
 
-/* Reads are allocated that many at a time. */
-#define PAGE_READS_PER_CHUNK	32
-
-#define PAGE_QUEUE_WORDS	(ANAGO_PRIORITIES / 64)
-
-typedef enum AnagoReadState
-{
-	READ_FREE,
-	READ_WANTED,
-	READ_INFLIGHT,
-	READ_DONE,
-	READ_COLLECTED
-} AnagoReadState;
-
-struct AnagoRead
-{
-	AnagoIoRead io;				/* first, so that the method's is ours */
-	AnagoBlockKey key;
-	AnagoReadState state;
-	uint8		priority;		/* highest of its waiters' */
-	AnagoWaiter *waiters;		/* WANTED, INFLIGHT: who waits */
-	int			nwaiters;		/* waiting, or woken and still to come */
-	instr_time	issued;
-	dlist_node	node;			/* FREE: free; WANTED: queues[priority]; else
-								 * active */
-};
-
-struct AnagoPages
-{
-	AnagoIo    *io;
-	bool		synchronous;	/* every request is answered at once */
-	AnagoWakeCallback wake;
-	void	   *wake_arg;
-	MemoryContext context;
-
-	int			window;			/* 1 <= window <= capacity */
-	int			capacity;
-	int			nwanted;		/* reads WANTED */
-	int			ninflight;		/* reads INFLIGHT */
-	int			ndone;			/* reads DONE */
-
-	AnagoHitRun hit_run;
-	AnagoCutoff cutoff;
-	AnagoInflight *inflight;
-	dlist_head	active;			/* reads INFLIGHT, DONE, COLLECTED */
-	dlist_head	free;
-	uint64		nonempty[PAGE_QUEUE_WORDS];
-	dlist_head	queues[ANAGO_PRIORITIES];
-
-	AnagoPageCounters counters;
-};
-
 /* ---- begin, reset, end ---- */
+
+/* At the first miss, or when somebody asks for the method. */
+static void
+pages_begin_io(AnagoPages *pages)
+{
+	MemoryContext old = MemoryContextSwitchTo(pages->context);
+
+	Assert(pages->io == NULL);
+	pages->inflight = anago_inflight_create();
+	pages->io = anago_io_begin(pages->max_inflight);
+	pages->capacity = pages->io->ops->capacity(pages->io);
+	Assert(pages->capacity <= pages->max_inflight);
+	if (pages->capacity == 0)
+		pages->synchronous = true;
+	pages->window = Max(Min(ANAGO_WINDOW_START, pages->capacity), 1);
+	MemoryContextSwitchTo(old);
+}
 
 AnagoPages *
 anago_pages_begin(bool synchronous, int max_inflight, AnagoWakeCallback wake,
@@ -115,243 +68,29 @@ anago_pages_begin(bool synchronous, int max_inflight, AnagoWakeCallback wake,
 	pages->context = CurrentMemoryContext;
 	pages->wake = wake;
 	pages->wake_arg = wake_arg;
-	pages->inflight = anago_inflight_create();
-	dlist_init(&pages->active);
-	dlist_init(&pages->free);
-	for (int i = 0; i < ANAGO_PRIORITIES; i++)
-		dlist_init(&pages->queues[i]);
+	pages->synchronous = synchronous;
+	pages->max_inflight = max_inflight;
+	pages->window = synchronous ? 1 : Min(ANAGO_WINDOW_START, max_inflight);
 	anago_cutoff_init(&pages->cutoff);
 
-	pages->io = anago_io_begin(max_inflight);
-	pages->capacity = pages->io->ops->capacity(pages->io);
-	Assert(pages->capacity <= max_inflight);
-	pages->synchronous = synchronous || pages->capacity == 0;
-	pages->window = Max(Min(ANAGO_WINDOW_START, pages->capacity), 1);
+	/* The simulator has a say in hits, too. */
+	if (anago_io_method == ANAGO_IO_SIM && !synchronous)
+		pages_begin_io(pages);
 	return pages;
 }
 
 void
 anago_pages_reset(AnagoPages *pages)
 {
-	while (!dlist_is_empty(&pages->active))
-	{
-		AnagoRead  *read = dlist_container(AnagoRead, node,
-										   dlist_pop_head_node(&pages->active));
-
-		if (read->state != READ_COLLECTED)
-			pages->io->ops->forget(pages->io, &read->io);
-		dlist_push_head(&pages->free, &read->node);
-	}
-	for (int i = 0; i < ANAGO_PRIORITIES; i++)
-		while (!dlist_is_empty(&pages->queues[i]))
-			dlist_push_head(&pages->free, dlist_pop_head_node(&pages->queues[i]));
-
-	memset(pages->nonempty, 0, sizeof(pages->nonempty));
-	pages->nwanted = pages->ninflight = pages->ndone = 0;
-	anago_inflight_reset(pages->inflight);
+	anago_reads_free_all(pages);
 }
 
 void
 anago_pages_end(AnagoPages *pages)
 {
-	anago_pages_reset(pages);
-	anago_io_end(pages->io);
-}
-
-/* ---- reads: the only code that changes a read's state ---- */
-
-static AnagoRead *
-read_alloc(AnagoPages *pages)
-{
-	if (dlist_is_empty(&pages->free))
-	{
-		AnagoRead  *chunk = MemoryContextAlloc(pages->context,
-											   sizeof(AnagoRead) * PAGE_READS_PER_CHUNK);
-
-		for (int i = 0; i < PAGE_READS_PER_CHUNK; i++)
-			dlist_push_tail(&pages->free, &chunk[i].node);
-	}
-	return dlist_container(AnagoRead, node, dlist_pop_head_node(&pages->free));
-}
-
-static void
-queue_push(AnagoPages *pages, AnagoRead *read, bool first)
-{
-	int			priority = read->priority;
-
-	Assert(read->state == READ_WANTED);
-	if (first)
-		dlist_push_head(&pages->queues[priority], &read->node);
-	else
-		dlist_push_tail(&pages->queues[priority], &read->node);
-	pages->nonempty[priority / 64] |= UINT64CONST(1) << (priority % 64);
-	pages->nwanted++;
-}
-
-static void
-queue_remove(AnagoPages *pages, AnagoRead *read)
-{
-	int			priority = read->priority;
-
-	Assert(read->state == READ_WANTED);
-	dlist_delete(&read->node);
-	if (dlist_is_empty(&pages->queues[priority]))
-		pages->nonempty[priority / 64] &= ~(UINT64CONST(1) << (priority % 64));
-	pages->nwanted--;
-}
-
-/* The wanted read to be issued next; there is one. */
-static AnagoRead *
-queue_first(AnagoPages *pages)
-{
-	int			word = PAGE_QUEUE_WORDS - 1;
-	int			priority;
-
-	while (pages->nonempty[word] == 0)
-		word--;
-	Assert(word >= 0);
-	priority = word * 64 + pg_leftmost_one_pos64(pages->nonempty[word]);
-	return dlist_head_element(AnagoRead, node, &pages->queues[priority]);
-}
-
-/* (free) -> WANTED */
-static AnagoRead *
-read_want(AnagoPages *pages, Relation rel, const AnagoBlockKey *key,
-		  uint8 priority)
-{
-	AnagoRead  *read = read_alloc(pages);
-
-	read->io.rel = rel;
-	read->io.blkno = key->blkno;
-	read->io.slot = -1;
-	read->io.inlined = false;
-	read->key = *key;
-	read->state = READ_WANTED;
-	read->priority = priority;
-	read->waiters = NULL;
-	read->nwaiters = 0;
-	anago_inflight_insert(pages->inflight, key, read);
-	queue_push(pages, read, false);
-	return read;
-}
-
-/* WANTED -> INFLIGHT */
-static void
-read_issued(AnagoPages *pages, AnagoRead *read, instr_time now)
-{
-	AnagoPageCounters *counters = &pages->counters;
-
-	Assert(read->state == READ_WANTED && read->nwaiters > 0);
-	read->state = READ_INFLIGHT;
-	read->issued = now;
-	dlist_push_tail(&pages->active, &read->node);
-	pages->ninflight++;
-
-	counters->reads++;
-	counters->inflight_sum += pages->ninflight;
-	counters->inflight_peak = Max(counters->inflight_peak, pages->ninflight);
-}
-
-/* INFLIGHT -> DONE.  Wakes the waiters and returns their number. */
-static int
-read_done(AnagoPages *pages, AnagoRead *read, instr_time now)
-{
-	AnagoWaiter *waiter = read->waiters;
-
-	Assert(read->state == READ_INFLIGHT && read->nwaiters > 0);
-	read->state = READ_DONE;
-	read->waiters = NULL;
-	pages->ninflight--;
-	pages->ndone++;
-
-	INSTR_TIME_SUBTRACT(now, read->issued);
-	pages->counters.latency_sum_us += INSTR_TIME_GET_MICROSEC(now);
-	anago_cutoff_async_read(&pages->cutoff, read->io.inlined);
-
-	while (waiter != NULL)
-	{
-		AnagoWaiter *next = waiter->next;
-
-		Assert(waiter->waiting && waiter->read == read);
-		waiter->waiting = false;
-		waiter->next = NULL;
-		pages->wake(pages->wake_arg, waiter);
-		waiter = next;
-	}
-	return read->nwaiters;
-}
-
-/* DONE -> COLLECTED.  May raise the error of a failed read. */
-static Buffer
-read_finish(AnagoPages *pages, AnagoRead *read)
-{
-	Buffer		buffer;
-
-	Assert(read->state == READ_DONE);
-	buffer = pages->io->ops->finish(pages->io, &read->io);
-	Assert(BufferIsValid(buffer));
-	anago_inflight_remove(pages->inflight, &read->key);
-	read->state = READ_COLLECTED;
-	pages->ndone--;
-	return buffer;
-}
-
-/* One waiter fewer; the last one leaves (any state) -> (free). */
-static void
-read_leave(AnagoPages *pages, AnagoRead *read)
-{
-	Assert(read->nwaiters > 0);
-	if (--read->nwaiters > 0)
-		return;
-
-	if (read->state == READ_WANTED)
-		queue_remove(pages, read);
-	else
-		dlist_delete(&read->node);
-	if (read->state == READ_INFLIGHT || read->state == READ_DONE)
-		pages->io->ops->forget(pages->io, &read->io);
-	if (read->state != READ_COLLECTED)
-		anago_inflight_remove(pages->inflight, &read->key);
-
-	pages->ninflight -= (read->state == READ_INFLIGHT);
-	pages->ndone -= (read->state == READ_DONE);
-	read->state = READ_FREE;
-	dlist_push_head(&pages->free, &read->node);
-}
-
-/* ---- waiters ---- */
-
-static void
-waiter_join(AnagoPages *pages, AnagoRead *read, AnagoWaiter *waiter)
-{
-	Assert(read->state == READ_WANTED || read->state == READ_INFLIGHT);
-	Assert(!waiter->waiting && waiter->read == NULL);
-
-	waiter->read = read;
-	waiter->waiting = true;
-	waiter->next = read->waiters;
-	read->waiters = waiter;
-	read->nwaiters++;
-
-	if (read->state == READ_WANTED && waiter->priority > read->priority)
-	{
-		queue_remove(pages, read);
-		read->priority = waiter->priority;
-		queue_push(pages, read, false);
-	}
-}
-
-/* Out of the list of those who wait. */
-static void
-waiter_unlink(AnagoWaiter *waiter)
-{
-	AnagoWaiter **link = &waiter->read->waiters;
-
-	while (*link != waiter)
-		link = &(*link)->next;
-	*link = waiter->next;
-	waiter->next = NULL;
-	waiter->waiting = false;
+	anago_reads_free_all(pages);
+	if (pages->io != NULL)
+		anago_io_end(pages->io);
 }
 
 void
@@ -362,12 +101,19 @@ anago_page_forget(AnagoPages *pages, AnagoWaiter *waiter)
 	if (read == NULL)
 		return;
 	if (waiter->waiting)
-		waiter_unlink(waiter);
+		anago_waiter_unlink(waiter);
 	waiter->read = NULL;
-	read_leave(pages, read);
+	anago_read_leave(pages, read);
 }
 
 /* ---- requests ---- */
+
+/* Is the method one that also decides about hits? */
+static inline bool
+pages_simulated(const AnagoPages *pages)
+{
+	return pages->io != NULL && pages->io->ops->hide_hit != NULL;
+}
 
 /*
  * Is the block in shared buffers?  A block that another process is just
@@ -413,7 +159,8 @@ page_read_now(AnagoPages *pages, Relation rel, BlockNumber blkno)
 	if (hit)
 	{
 		pages->counters.hits++;
-		anago_hit_run_hit(&pages->hit_run);
+		if (!pages_simulated(pages))
+			anago_hit_run_hit(&pages->hit_run);
 	}
 	else
 	{
@@ -447,7 +194,7 @@ page_collect(AnagoPages *pages, AnagoWaiter *waiter)
 	Buffer		buffer;
 
 	if (read->state == READ_DONE)
-		buffer = read_finish(pages, read);
+		buffer = anago_read_finish(pages, read);
 	else
 	{
 		bool		hit;
@@ -458,7 +205,7 @@ page_collect(AnagoPages *pages, AnagoWaiter *waiter)
 			pages->counters.sync_reads++;
 	}
 	waiter->read = NULL;
-	read_leave(pages, read);
+	anago_read_leave(pages, read);
 	return buffer;
 }
 
@@ -468,8 +215,35 @@ page_share(AnagoPages *pages, AnagoRead *read, AnagoWaiter *waiter)
 {
 	pages->counters.shared_reads++;
 	if (read->state == READ_DONE)
-		return read_finish(pages, read);
-	waiter_join(pages, read, waiter);
+		return anago_read_finish(pages, read);
+	anago_waiter_join(pages, read, waiter);
+	return InvalidBuffer;
+}
+
+/* Does the simulator want this hit to look like a miss? */
+static inline bool
+hit_is_hidden(AnagoPages *pages)
+{
+	return pages_simulated(pages) && pages->io->ops->hide_hit(pages->io);
+}
+
+/* A block not in shared buffers that nobody has asked for yet. */
+static Buffer
+page_miss(AnagoPages *pages, Relation rel, const AnagoBlockKey *key,
+		  AnagoWaiter *waiter)
+{
+	AnagoRead  *read;
+
+	if (pages->io == NULL)
+		pages_begin_io(pages);
+	if (pages->synchronous)
+		return page_read_now(pages, rel, key->blkno);
+	if (pages->cutoff.sync)
+		return page_read_timed(pages, rel, key->blkno);
+
+	anago_hit_run_miss(&pages->hit_run);
+	read = anago_read_want(pages, rel, key, waiter->priority);
+	anago_waiter_join(pages, read, waiter);
 	return InvalidBuffer;
 }
 
@@ -492,24 +266,13 @@ anago_page_get(AnagoPages *pages, Relation rel, BlockNumber blkno,
 
 	key.locator = ANAGO_REL_LOCATOR(rel);
 	key.blkno = blkno;
-	if (pages->nwanted + pages->ninflight + pages->ndone > 0 &&
+	if (anago_reads_open(pages) > 0 &&
 		(read = anago_inflight_find(pages->inflight, &key)) != NULL)
 		return page_share(pages, read, waiter);
 
-	if (block_is_resident(&key))
-	{
-		if (pages->io->ops->hide_hit == NULL)
-			return page_read_now(pages, rel, blkno);
-		if (!pages->io->ops->hide_hit(pages->io))
-			return page_read_now(pages, rel, blkno);
-	}
-	else if (pages->cutoff.sync)
-		return page_read_timed(pages, rel, blkno);
-
-	anago_hit_run_miss(&pages->hit_run);
-	read = read_want(pages, rel, &key, waiter->priority);
-	waiter_join(pages, read, waiter);
-	return InvalidBuffer;
+	if (block_is_resident(&key) && !hit_is_hidden(pages))
+		return page_read_now(pages, rel, blkno);
+	return page_miss(pages, rel, &key, waiter);
 }
 
 /* ---- the pump ---- */
@@ -529,27 +292,22 @@ window_room(const AnagoPages *pages)
 static int
 issue_batch(AnagoPages *pages, int room)
 {
-	AnagoRead  *batch[PAGE_BATCH];
-	AnagoIoRead *ios[PAGE_BATCH];
+	AnagoIoRead *batch[PAGE_BATCH];
 	int			n = Min(Min(room, pages->nwanted), PAGE_BATCH);
 	int			taken;
 	instr_time	now;
 
 	for (int i = 0; i < n; i++)
-	{
-		batch[i] = queue_first(pages);
-		queue_remove(pages, batch[i]);
-		ios[i] = &batch[i]->io;
-	}
+		batch[i] = &anago_read_dequeue(pages)->io;
 
 	INSTR_TIME_SET_CURRENT(now);
-	taken = pages->io->ops->issue(pages->io, ios, n);
+	taken = pages->io->ops->issue(pages->io, batch, n);
 	Assert(taken >= 0 && taken <= n);
 
 	for (int i = 0; i < taken; i++)
-		read_issued(pages, batch[i], now);
+		anago_read_issued(pages, (AnagoRead *) batch[i], now);
 	for (int i = n - 1; i >= taken; i--)
-		queue_push(pages, batch[i], true);
+		anago_read_requeue(pages, (AnagoRead *) batch[i]);
 	return taken;
 }
 
@@ -564,12 +322,12 @@ issue_wanted(AnagoPages *pages)
 	Assert(pages->ninflight <= pages->window);
 }
 
-/* Take finished reads; returns the number of waiters woken. */
+/* Take finished reads and wake their waiters; returns how many. */
 static int
 reap(AnagoPages *pages)
 {
 	AnagoIoRead *done[PAGE_BATCH];
-	int			woken = 0;
+	int			total = 0;
 	int			n = PAGE_BATCH;
 
 	while (n == PAGE_BATCH && pages->ninflight > 0)
@@ -577,13 +335,15 @@ reap(AnagoPages *pages)
 		instr_time	now;
 
 		n = pages->io->ops->poll(pages->io, done, PAGE_BATCH);
+		Assert(n <= PAGE_BATCH);
 		if (n == 0)
 			break;
 		INSTR_TIME_SET_CURRENT(now);
 		for (int i = 0; i < n; i++)
-			woken += read_done(pages, (AnagoRead *) done[i], now);
+			anago_read_done(pages, (AnagoRead *) done[i], now);
+		total += n;
 	}
-	return woken;
+	return total;
 }
 
 /*
@@ -601,9 +361,9 @@ grow_window(AnagoPages *pages)
 }
 
 static void
-sleep_until_woken(AnagoPages *pages)
+sleep_until_done(AnagoPages *pages)
 {
-	int			woken;
+	int			done;
 
 	pages->counters.blocked_waits++;
 	do
@@ -611,24 +371,42 @@ sleep_until_woken(AnagoPages *pages)
 		Assert(pages->nwanted + pages->ninflight > 0);
 		CHECK_FOR_INTERRUPTS();
 		pages->io->ops->wait(pages->io);
-		woken = reap(pages);
+		done = reap(pages);
 		issue_wanted(pages);
-	} while (woken == 0);
+	} while (done == 0);
+}
+
+/*
+ * One block is wanted, nothing is on its way and there is nothing else to do:
+ * then ReadBuffer() is the shortest way to it.
+ */
+static bool
+only_one_wanted(const AnagoPages *pages)
+{
+	return pages->nwanted == 1 && pages->ninflight == 0 && pages->ndone == 0 &&
+		!pages_simulated(pages);
 }
 
 void
 anago_pages_pump(AnagoPages *pages, bool wait)
 {
-	int			woken = reap(pages);
+	int			done;
 
+	if (wait && only_one_wanted(pages))
+	{
+		anago_read_alone(pages, anago_read_dequeue(pages));
+		return;
+	}
+
+	done = reap(pages);
 	issue_wanted(pages);
-	if (!wait || woken > 0)
+	if (!wait || done > 0)
 		return;
 
 	grow_window(pages);
 	/* Some reads are complete as soon as they are issued. */
 	if (reap(pages) == 0)
-		sleep_until_woken(pages);
+		sleep_until_done(pages);
 }
 
 /* ---- what the run loop and EXPLAIN look at ---- */
@@ -658,7 +436,11 @@ anago_pages_counters(const AnagoPages *pages)
 }
 
 const char *
-anago_pages_method(const AnagoPages *pages)
+anago_pages_method(AnagoPages *pages)
 {
+	if (pages->io == NULL && pages->synchronous)
+		return anago_io_sync_ops.name;
+	if (pages->io == NULL)
+		pages_begin_io(pages);
 	return pages->io->ops->name;
 }

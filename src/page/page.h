@@ -109,6 +109,6 @@ extern int	anago_pages_window(const AnagoPages *pages);
 extern const AnagoPageCounters *anago_pages_counters(const AnagoPages *pages);
 
 /* Name of the I/O method in use, as in anago.io_method. */
-extern const char *anago_pages_method(const AnagoPages *pages);
+extern const char *anago_pages_method(AnagoPages *pages);
 
 #endif							/* ANAGO_PAGE_H */

@@ -1,0 +1,283 @@
+/*-------------------------------------------------------------------------
+ *
+ * read.c
+ *	  Reads: the only code that changes their state.  See read.h.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "port/pg_bitutils.h"
+#include "storage/bufmgr.h"
+
+#include "page/read.h"
+
+/* Reads are allocated that many at a time. */
+#define READS_PER_CHUNK		32
+
+/* ---- queues ---- */
+
+static void
+queue_push(AnagoPages *pages, AnagoRead *read, bool first)
+{
+	int			priority = read->priority;
+
+	Assert(read->state == READ_WANTED);
+	if (first)
+		dlist_push_head(&pages->queues[priority], &read->node);
+	else
+		dlist_push_tail(&pages->queues[priority], &read->node);
+	pages->nonempty[priority / 64] |= UINT64CONST(1) << (priority % 64);
+	pages->nwanted++;
+}
+
+static void
+queue_remove(AnagoPages *pages, AnagoRead *read)
+{
+	int			priority = read->priority;
+
+	Assert(read->state == READ_WANTED);
+	dlist_delete(&read->node);
+	if (dlist_is_empty(&pages->queues[priority]))
+		pages->nonempty[priority / 64] &= ~(UINT64CONST(1) << (priority % 64));
+	pages->nwanted--;
+}
+
+AnagoRead *
+anago_read_dequeue(AnagoPages *pages)
+{
+	int			word = ANAGO_QUEUE_WORDS - 1;
+	int			priority;
+	AnagoRead  *read;
+
+	Assert(pages->nwanted > 0);
+	while (pages->nonempty[word] == 0)
+		word--;
+	Assert(word >= 0);
+	priority = word * 64 + pg_leftmost_one_pos64(pages->nonempty[word]);
+	read = dlist_head_element(AnagoRead, node, &pages->queues[priority]);
+	queue_remove(pages, read);
+	return read;
+}
+
+void
+anago_read_requeue(AnagoPages *pages, AnagoRead *read)
+{
+	queue_push(pages, read, true);
+}
+
+/* ---- waiters ---- */
+
+void
+anago_waiter_join(AnagoPages *pages, AnagoRead *read, AnagoWaiter *waiter)
+{
+	Assert(read->state == READ_WANTED || read->state == READ_INFLIGHT);
+	Assert(!waiter->waiting && waiter->read == NULL);
+
+	waiter->read = read;
+	waiter->waiting = true;
+	waiter->next = read->waiters;
+	read->waiters = waiter;
+	read->nwaiters++;
+
+	if (read->state == READ_WANTED && waiter->priority > read->priority)
+	{
+		queue_remove(pages, read);
+		read->priority = waiter->priority;
+		queue_push(pages, read, false);
+	}
+}
+
+void
+anago_waiter_unlink(AnagoWaiter *waiter)
+{
+	AnagoWaiter **link = &waiter->read->waiters;
+
+	Assert(waiter->waiting);
+	while (*link != waiter)
+		link = &(*link)->next;
+	*link = waiter->next;
+	waiter->next = NULL;
+	waiter->waiting = false;
+}
+
+static void
+wake_waiters(AnagoPages *pages, AnagoRead *read)
+{
+	AnagoWaiter *waiter = read->waiters;
+
+	Assert(read->nwaiters > 0);
+	read->waiters = NULL;
+	while (waiter != NULL)
+	{
+		AnagoWaiter *next = waiter->next;
+
+		Assert(waiter->waiting && waiter->read == read);
+		waiter->waiting = false;
+		waiter->next = NULL;
+		pages->wake(pages->wake_arg, waiter);
+		waiter = next;
+	}
+}
+
+/* ---- transitions ---- */
+
+static AnagoRead *
+read_alloc(AnagoPages *pages)
+{
+	if (dlist_is_empty(&pages->free))
+	{
+		AnagoRead  *chunk = MemoryContextAllocZero(pages->context,
+												   sizeof(AnagoRead) * READS_PER_CHUNK);
+
+		for (int i = 0; i < READS_PER_CHUNK; i++)
+			dlist_push_tail(&pages->free, &chunk[i].node);
+	}
+	return dlist_container(AnagoRead, node, dlist_pop_head_node(&pages->free));
+}
+
+/* (free) -> WANTED.  A waiter must join. */
+AnagoRead *
+anago_read_want(AnagoPages *pages, Relation rel, const AnagoBlockKey *key,
+				uint8 priority)
+{
+	AnagoRead  *read = read_alloc(pages);
+
+	Assert(read->state == READ_FREE);
+	read->io.rel = rel;
+	read->io.blkno = key->blkno;
+	read->io.slot = -1;
+	read->io.inlined = false;
+	read->key = *key;
+	read->state = READ_WANTED;
+	read->alone = false;
+	read->priority = priority;
+	read->waiters = NULL;
+	read->nwaiters = 0;
+	anago_inflight_insert(pages->inflight, key, read);
+	queue_push(pages, read, false);
+	return read;
+}
+
+/* WANTED, dequeued -> INFLIGHT */
+void
+anago_read_issued(AnagoPages *pages, AnagoRead *read, instr_time now)
+{
+	AnagoPageCounters *counters = &pages->counters;
+
+	Assert(read->state == READ_WANTED && read->nwaiters > 0);
+	read->state = READ_INFLIGHT;
+	read->issued = now;
+	dlist_push_tail(&pages->active, &read->node);
+	pages->ninflight++;
+
+	counters->reads++;
+	counters->inflight_sum += pages->ninflight;
+	counters->inflight_peak = Max(counters->inflight_peak, pages->ninflight);
+}
+
+/* INFLIGHT -> DONE; wakes the waiters. */
+void
+anago_read_done(AnagoPages *pages, AnagoRead *read, instr_time now)
+{
+	Assert(read->state == READ_INFLIGHT);
+	read->state = READ_DONE;
+	pages->ninflight--;
+	pages->ndone++;
+
+	INSTR_TIME_SUBTRACT(now, read->issued);
+	pages->counters.latency_sum_us += INSTR_TIME_GET_MICROSEC(now);
+	anago_cutoff_async_read(&pages->cutoff, read->io.inlined);
+	wake_waiters(pages, read);
+}
+
+/* WANTED, dequeued -> DONE: there is nothing that it could overlap with. */
+void
+anago_read_alone(AnagoPages *pages, AnagoRead *read)
+{
+	Assert(read->state == READ_WANTED);
+	read->state = READ_DONE;
+	read->alone = true;
+	dlist_push_tail(&pages->active, &read->node);
+	pages->ndone++;
+	pages->counters.sync_reads++;
+	wake_waiters(pages, read);
+}
+
+/* DONE -> COLLECTED.  May raise the error of a failed read. */
+Buffer
+anago_read_finish(AnagoPages *pages, AnagoRead *read)
+{
+	Buffer		buffer;
+
+	Assert(read->state == READ_DONE);
+	if (read->alone)
+		buffer = ReadBuffer(read->io.rel, read->io.blkno);
+	else
+		buffer = pages->io->ops->finish(pages->io, &read->io);
+	Assert(BufferIsValid(buffer));
+
+	anago_inflight_remove(pages->inflight, &read->key);
+	read->state = READ_COLLECTED;
+	pages->ndone--;
+	return buffer;
+}
+
+/* The method has it. */
+static inline bool
+read_is_issued(const AnagoRead *read)
+{
+	return read->state == READ_INFLIGHT ||
+		(read->state == READ_DONE && !read->alone);
+}
+
+/* One waiter fewer; with the last one: (any state) -> (free). */
+void
+anago_read_leave(AnagoPages *pages, AnagoRead *read)
+{
+	Assert(read->nwaiters > 0);
+	if (--read->nwaiters > 0)
+		return;
+
+	if (read->state == READ_WANTED)
+		queue_remove(pages, read);
+	else
+		dlist_delete(&read->node);
+	if (read_is_issued(read))
+		pages->io->ops->forget(pages->io, &read->io);
+	if (read->state != READ_COLLECTED)
+		anago_inflight_remove(pages->inflight, &read->key);
+
+	pages->ninflight -= (read->state == READ_INFLIGHT);
+	pages->ndone -= (read->state == READ_DONE);
+	read->state = READ_FREE;
+	dlist_push_head(&pages->free, &read->node);
+}
+
+/* All of a list of reads -> (free), whoever waits for them. */
+static void
+free_list(AnagoPages *pages, dlist_head *list)
+{
+	while (!dlist_is_empty(list))
+	{
+		AnagoRead  *read = dlist_container(AnagoRead, node, dlist_pop_head_node(list));
+
+		if (read_is_issued(read))
+			pages->io->ops->forget(pages->io, &read->io);
+		read->state = READ_FREE;
+		dlist_push_head(&pages->free, &read->node);
+	}
+}
+
+void
+anago_reads_free_all(AnagoPages *pages)
+{
+	free_list(pages, &pages->active);
+	for (int i = 0; i < ANAGO_PRIORITIES && pages->nwanted > 0; i++)
+		free_list(pages, &pages->queues[i]);
+
+	memset(pages->nonempty, 0, sizeof(pages->nonempty));
+	pages->nwanted = pages->ninflight = pages->ndone = 0;
+	if (pages->inflight != NULL)
+		anago_inflight_reset(pages->inflight);
+}
