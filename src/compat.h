@@ -187,6 +187,7 @@ anago_check_snapshot_age(Snapshot snapshot pg_attribute_unused(),
 
 #include "nodes/pathnodes.h"
 #include "nodes/primnodes.h"
+#include "optimizer/pathnode.h"
 
 /* 16: a Var knows the outer joins that may null it. */
 static inline void
@@ -206,6 +207,23 @@ anago_copy_disabled_nodes(Path *dst pg_attribute_unused(),
 #if PG_VERSION_NUM >= 180000
 	dst->disabled_nodes = src ? src->disabled_nodes : 0;
 #endif
+}
+
+/*
+ * Before 19, the outer side of a JOIN_UNIQUE_OUTER join is made unique by
+ * whoever builds the join; since then it comes so.
+ */
+static inline Path *
+anago_unique_outer_path(PlannerInfo *root, RelOptInfo *outerrel,
+						SpecialJoinInfo *sjinfo)
+{
+	Path	   *path = outerrel->cheapest_total_path;
+
+#if PG_VERSION_NUM < 190000
+	if (path && path->param_info == NULL)
+		path = (Path *) create_unique_path(root, outerrel, path, sjinfo);
+#endif
+	return path;
 }
 
 /* ------------------------------------------------------------------------

@@ -8,9 +8,9 @@
  * way together.
  *
  * Only the page cache matters, so a request asks for the least that makes the
- * kernel read the whole block: from its first byte to the first byte of its
- * last 4 KiB page.  Any number of requests may write to the scratch area at
- * once.
+ * kernel read the whole block in one go: from the last byte of its first 4 KiB
+ * page to the first byte of its last one, 2 bytes of 8 KiB.  Any number of
+ * requests may write to the scratch area at once.
  *
  *-------------------------------------------------------------------------
  */
@@ -36,7 +36,8 @@
 #define RING_SUBMIT_TRIES	8
 
 #define RING_HINT_PAGE		4096
-#define RING_HINT_BYTES		(BLCKSZ > RING_HINT_PAGE ? BLCKSZ - RING_HINT_PAGE + 1 : 1)
+#define RING_HINT_OFFSET	(Min(BLCKSZ, RING_HINT_PAGE) - 1)
+#define RING_HINT_BYTES		(BLCKSZ > RING_HINT_PAGE ? BLCKSZ - 2 * RING_HINT_PAGE + 2 : 1)
 
 /* Flags that save interrupts; Linux 5.19.  2.3 of liburing knows them. */
 #define RING_FAST_FLAGS		(IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG)
@@ -45,7 +46,7 @@ static struct
 {
 	struct io_uring uring;
 	bool		open;
-	int			refused;		/* errno of a refused set-up: not tried again */
+	int			refused;		/* errno of a failure: not tried again */
 	int			capacity;		/* entries of the completion queue */
 	int			inflight;		/* submitted and not yet reaped */
 	int			prepared;		/* in the submission queue */
@@ -112,11 +113,16 @@ ring_open(void)
 	ring.open = true;
 }
 
-/* The kernel completes what is on its way, into the scratch area. */
+/*
+ * Submission failed for good.  The kernel completes what is on its way, into
+ * the scratch area; later queries take another method.
+ */
 static void
-ring_break(void)
+ring_break(int err)
 {
 	dlist_iter	iter;
+
+	ring.refused = err != 0 ? err : EIO;
 
 	io_uring_queue_exit(&ring.uring);
 	ReleaseExternalFD();
@@ -160,7 +166,7 @@ anago_ring_available(const char **why, const char **hint)
 	if (ring.open)
 		return true;
 
-	snprintf(message, sizeof(message), "could not set up io_uring: %s",
+	snprintf(message, sizeof(message), "io_uring failed: %s",
 			 strerror(ring.refused));
 	*why = message;
 	*hint = ring_hint(ring.refused);
@@ -227,7 +233,8 @@ anago_ring_read(AnagoRingUser *user, uint32 slot, int fd, off_t offset)
 
 	sqe = io_uring_get_sqe(&ring.uring);
 	Assert(sqe != NULL);		/* the queue has twice the room of a batch */
-	io_uring_prep_read(sqe, fd, ring.scratch, RING_HINT_BYTES, offset);
+	io_uring_prep_read(sqe, fd, ring.scratch, RING_HINT_BYTES,
+					   offset + RING_HINT_OFFSET);
 	io_uring_sqe_set_data64(sqe, ((uint64) user->id << 32) | slot);
 	ring.prepared++;
 }
@@ -252,7 +259,7 @@ anago_ring_submit(void)
 			ring.inflight += ret;
 		}
 		else if (ret != -EINTR && ++tries >= RING_SUBMIT_TRIES)
-			ring_break();
+			ring_break(-ret);
 		else
 			anago_ring_reap();
 	}

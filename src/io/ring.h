@@ -53,10 +53,10 @@ extern void anago_ring_detach(AnagoRingUser *user);
 /* Reads that the ring could take now; 0 also when it is broken. */
 extern int	anago_ring_room(void);
 
-/* Is there a ring?  False after it broke, until the next query. */
+/* Is there a ring?  False after it broke. */
 extern bool anago_ring_usable(void);
 
-/* Prepare one hint read; at most ANAGO_RING_BATCH before a submit. */
+/* Prepare a hint read of the block at `offset`; at most ANAGO_RING_BATCH before a submit. */
 extern void anago_ring_read(AnagoRingUser *user, uint32 slot, int fd,
 							off_t offset);
 extern void anago_ring_submit(void);

@@ -58,6 +58,14 @@
 #include "ops/probe.h"
 #include "ops/range.h"
 #include "ops/row.h"
+#include "page/touch.h"
+
+/*
+ * How many matches the CPU's prefetching runs ahead of their use, and the size
+ * in blocks below which a table is taken to be in the CPU's caches anyway.
+ */
+#define AHEAD			8
+#define AHEAD_MIN_PAGES	4096
 
 typedef struct RangeTask
 {
@@ -71,6 +79,8 @@ typedef struct RangeTask
 	AnagoHits  *hits;			/* matches of the last leaf, or NULL */
 	int			next_visible;	/* of hits, to be answered from the index */
 	int			next_hit;		/* of hits, to be fetched from the heap */
+	int			located;		/* of hits, whose blocks were looked ahead for */
+	Buffer		ahead[AHEAD];	/* these, by hit modulo AHEAD; hints */
 	Page		inner;			/* copy of a level 1 page, or NULL */
 	bool		inner_owned;	/* the copy is the task's own */
 	OffsetNumber child;			/* its child to be spawned next */
@@ -276,7 +286,7 @@ visit_leaf(RangeTask *self, Page page)
 	PredicateLockPage(step->indexrel, self->blkno, step->query->snapshot);
 	self->hits = anago_leaf_collect(self->probe, page, self->blkno,
 									self->from_start, &ended);
-	self->next_visible = self->next_hit = 0;
+	self->next_visible = self->next_hit = self->located = 0;
 
 	if (ended || P_RIGHTMOST(opaque) ||
 		(self->bound != NULL &&
@@ -353,12 +363,49 @@ next_visible(RangeTask *self)
 	return false;
 }
 
+/* One match further ahead: its page, and the tuple of one that is nearer. */
+static void
+touch(RangeTask *self, int i)
+{
+	AnagoHits  *hits = self->hits;
+	ItemPointer tid = &hits->tids[i];
+	Buffer	   *buf = &self->ahead[i % AHEAD];
+
+	if (i > 0 && ItemPointerGetBlockNumberNoCheck(tid) ==
+		ItemPointerGetBlockNumberNoCheck(&hits->tids[i - 1]))
+		*buf = self->ahead[(i - 1) % AHEAD];
+	else
+		*buf = anago_touch_locate(self->probe->step->heap,
+								  ItemPointerGetBlockNumber(tid));
+	if (BufferIsValid(*buf))
+		anago_touch_page(*buf, ItemPointerGetOffsetNumber(tid));
+
+	i -= AHEAD / 2;
+	if (i >= 0 && BufferIsValid(self->ahead[i % AHEAD]))
+		anago_touch_tuple(self->ahead[i % AHEAD],
+						  ItemPointerGetOffsetNumber(&hits->tids[i]));
+}
+
+static void
+touch_ahead(RangeTask *self)
+{
+	int			to = Min(self->next_hit + AHEAD, self->hits->n);
+
+	if (self->hits->n < AHEAD ||
+		self->probe->step->heap->rd_rel->relpages < AHEAD_MIN_PAGES)
+		return;
+	while (self->located < to)
+		touch(self, self->located++);
+}
+
 /* The next run of matches that one heap block holds; false if none is left. */
 static bool
 next_run(RangeTask *self, int *from, int *to)
 {
 	AnagoHits  *hits = self->hits;
 
+	if (hits->visible == NULL)
+		touch_ahead(self);
 	while (self->next_hit < hits->n)
 	{
 		*from = self->next_hit;

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * adapt.h
- *	  Two judgements from recent history, so that cached data is not slower
- *	  than with stock PostgreSQL.
+ *	  Judgements from recent history, so that cached data is not slower than
+ *	  with stock PostgreSQL, and a slow device is not swamped.
  *
  * AnagoHitRun: is everything in shared buffers?  After a long run of hits the
  * lookup before ReadBuffer() is left out: it answers the question a second
@@ -27,6 +27,13 @@
 #define ANAGO_ADAPT_H
 
 #include "postgres.h"
+
+/*
+ * A window whose reads take longer is not made wider, in milliseconds: they
+ * queue up at the device, and whoever reads next, perhaps after a cancel,
+ * waits behind all of them.
+ */
+#define ANAGO_WINDOW_LATENCY_MS	50
 
 /* Hits in a row after which the lookup is left out. */
 #define ANAGO_HIT_RUN			1024

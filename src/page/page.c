@@ -348,13 +348,15 @@ reap(AnagoPages *pages)
 
 /*
  * The process has nothing to do and no page has come.  If the window is what
- * keeps reads from being issued, more of them would have paid.
+ * keeps reads from being issued, more of them would have paid; unless those
+ * that are on their way already queue up at the device.
  */
 static void
 grow_window(AnagoPages *pages)
 {
 	if (pages->nwanted == 0 || window_room(pages) > 0 ||
-		pages->window == pages->capacity)
+		pages->window == pages->capacity ||
+		pages->latency_us > ANAGO_WINDOW_LATENCY_MS * 1000.0)
 		return;
 	pages->window = Min(pages->window * 2, pages->capacity);
 	issue_wanted(pages);

@@ -16,8 +16,11 @@
  *	- two waiters that want the same block share one read;
  *	- reads on their way <= window <= max_inflight <= ANAGO_MAX_INFLIGHT;
  *	- between calls this layer holds no pin but those of reads that the
- *	  `pgaio` method has on their way, and these stay within the backend's
- *	  pin limit.
+ *	  `pgaio` method has on their way or that nobody has collected yet, and
+ *	  these stay within the backend's pin limit;
+ *	- hits + reads + shared_reads + sync_reads of the counters is the number of
+ *	  requests, but for reads given up, and blocks that were read but evicted
+ *	  before the last of their waiters came.
  *
  * Portions of the reasoning follow PostgreSQL's read_stream.c (look-ahead
  * distance that doubles while it pays) and aio/README.md.
@@ -63,8 +66,9 @@ typedef struct AnagoPageCounters
 	int64		hits;			/* blocks found in shared buffers */
 	int64		reads;			/* reads issued */
 	int64		shared_reads;	/* waiters that joined another's read */
-	int64		sync_reads;		/* blocks read synchronously, by ReadBuffer() */
-	int64		inflight_sum;	/* sum over issued reads of reads in flight then */
+	int64		sync_reads;		/* blocks read by ReadBuffer() alone */
+	int64		inflight_sum;	/* sum over issued reads of reads in flight
+								 * then */
 	int64		inflight_peak;
 	double		latency_sum_us; /* from issue to seen complete, all reads */
 	int64		blocked_waits;	/* times the process slept for a read */
@@ -73,12 +77,16 @@ typedef struct AnagoPageCounters
 /*
  * Begin: memory comes from CurrentMemoryContext and lives as long as it.
  * `synchronous` makes every call answer at once, by ReadBuffer()
- * (anago.mode = serial).  The I/O method is picked here, by anago.io_method.
+ * (anago.mode = serial).  The I/O method is picked by anago.io_method at the
+ * first block that is not in shared buffers.
  */
 extern AnagoPages *anago_pages_begin(bool synchronous, int max_inflight,
 									 AnagoWakeCallback wake, void *wake_arg);
 
-/* Forget all waiters and reads; pins go; nothing is waited for. */
+/*
+ * Forget all waiters and reads; pins go; nothing is waited for.  Waiters are
+ * not touched: zero them before they are used again.
+ */
 extern void anago_pages_reset(AnagoPages *pages);
 
 /* As reset, then release all that outlives memory (file descriptors...). */

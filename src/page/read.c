@@ -186,7 +186,8 @@ anago_read_done(AnagoPages *pages, AnagoRead *read, instr_time now)
 	pages->ndone++;
 
 	INSTR_TIME_SUBTRACT(now, read->issued);
-	pages->counters.latency_sum_us += INSTR_TIME_GET_MICROSEC(now);
+	pages->latency_us = INSTR_TIME_GET_MICROSEC(now);
+	pages->counters.latency_sum_us += pages->latency_us;
 	anago_cutoff_async_read(&pages->cutoff, read->io.inlined);
 	wake_waiters(pages, read);
 }

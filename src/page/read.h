@@ -75,6 +75,7 @@ struct AnagoPages
 	int			max_inflight;
 	int			capacity;		/* the method's; <= max_inflight */
 	int			window;			/* 1 <= window <= capacity */
+	double		latency_us;		/* of the latest finished read */
 	int			nwanted;		/* reads WANTED */
 	int			ninflight;		/* reads INFLIGHT */
 	int			ndone;			/* reads DONE */
