@@ -187,6 +187,7 @@ anago_check_snapshot_age(Snapshot snapshot pg_attribute_unused(),
 
 #include "nodes/pathnodes.h"
 #include "nodes/primnodes.h"
+#include "optimizer/cost.h"
 #include "optimizer/pathnode.h"
 
 /* 16: a Var knows the outer joins that may null it. */
@@ -206,6 +207,20 @@ anago_copy_disabled_nodes(Path *dst pg_attribute_unused(),
 {
 #if PG_VERSION_NUM >= 180000
 	dst->disabled_nodes = src ? src->disabled_nodes : 0;
+#endif
+}
+
+/* 19: what counts as disabled is said by the caller, and not by settings. */
+static inline void
+anago_initial_cost_nestloop(PlannerInfo *root, JoinCostWorkspace *workspace,
+							JoinType jointype, Path *outer, Path *inner,
+							JoinPathExtraData *extra)
+{
+#if PG_VERSION_NUM >= 190000
+	initial_cost_nestloop(root, workspace, jointype, PGS_NESTLOOP_PLAIN,
+						  outer, inner, extra);
+#else
+	initial_cost_nestloop(root, workspace, jointype, outer, inner, extra);
 #endif
 }
 

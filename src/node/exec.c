@@ -14,6 +14,7 @@
 #include "nodes/extensible.h"
 #include "utils/memutils.h"
 
+#include "io/io.h"
 #include "node/node.h"
 #include "stats/stats.h"
 
@@ -120,6 +121,18 @@ rescan(CustomScanState *node)
 		ExecReScan(child);
 }
 
+/* Refusals of I/O methods in this process since the last call. */
+static int64
+new_fallbacks(void)
+{
+	static int64 counted = 0;
+	int64		now = anago_io_fallbacks();
+	int64		more = now - counted;
+
+	counted = now;
+	return more;
+}
+
 static void
 add_to_stats(const AnagoQuery *query)
 {
@@ -136,6 +149,7 @@ add_to_stats(const AnagoQuery *query)
 	totals.shared_reads = pages->shared_reads;
 	totals.sync_reads = pages->sync_reads;
 	totals.latency_sum_us = pages->latency_sum_us;
+	totals.fallbacks = new_fallbacks();
 	anago_stats_add(&totals);
 }
 

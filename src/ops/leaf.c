@@ -234,25 +234,66 @@ anago_hits_kill(AnagoStep *step, AnagoHits *hits, int hit)
 	hits->killed[hit] = true;
 }
 
-static bool
-is_killed(const AnagoHits *hits, ItemPointer tid)
+/* The dead ones among the matches, in order. */
+static ItemPointer
+killed_tids(const AnagoHits *hits)
 {
+	ItemPointer tids = palloc(sizeof(ItemPointerData) * hits->nkilled);
+	int			n = 0;
+
 	for (int i = 0; i < hits->n; i++)
-		if (hits->killed[i] && ItemPointerEquals((ItemPointer) &hits->tids[i], tid))
-			return true;
-	return false;
+		if (hits->killed[i])
+			tids[n++] = hits->tids[i];
+	Assert(n == hits->nkilled);
+	sort_tids(tids, n);
+	return tids;
+}
+
+static int
+compare_tids(const void *a, const void *b)
+{
+	return ItemPointerCompare((ItemPointer) a, (ItemPointer) b);
 }
 
 /* All heap tuples of an index tuple are dead. */
 static bool
-is_all_killed(const AnagoHits *hits, IndexTuple itup)
+is_all_killed(ItemPointer killed, int nkilled, IndexTuple itup)
 {
-	if (!BTreeTupleIsPosting(itup))
-		return is_killed(hits, &itup->t_tid);
-	for (int i = 0; i < BTreeTupleGetNPosting(itup); i++)
-		if (!is_killed(hits, BTreeTupleGetPostingN(itup, i)))
+	bool		posting = BTreeTupleIsPosting(itup);
+	int			n = posting ? BTreeTupleGetNPosting(itup) : 1;
+
+	for (int i = 0; i < n; i++)
+	{
+		ItemPointer tid = posting ? BTreeTupleGetPostingN(itup, i) : &itup->t_tid;
+
+		if (bsearch(tid, killed, nkilled, sizeof(ItemPointerData),
+					compare_tids) == NULL)
 			return false;
+	}
 	return true;
+}
+
+/* Mark the entries of a locked leaf; true if there were any to be marked. */
+static bool
+mark_entries(Page page, ItemPointer killed, int nkilled)
+{
+	BTPageOpaque opaque = BTPageGetOpaque(page);
+	bool		marked = false;
+
+	for (OffsetNumber off = P_FIRSTDATAKEY(opaque);
+		 off <= PageGetMaxOffsetNumber(page); off = OffsetNumberNext(off))
+	{
+		ItemId		iid = PageGetItemId(page, off);
+
+		if (ItemIdIsDead(iid) ||
+			!is_all_killed(killed, nkilled, (IndexTuple) PageGetItem(page, iid)))
+			continue;
+		ItemIdMarkDead(iid);
+		marked = true;
+	}
+	if (marked)
+		opaque->btpo_flags |= BTP_HAS_GARBAGE;
+	return marked;
 }
 
 /*
@@ -263,32 +304,16 @@ is_all_killed(const AnagoHits *hits, IndexTuple itup)
 static void
 mark_killed(AnagoStep *step, AnagoHits *hits)
 {
+	ItemPointer killed = killed_tids(hits);
 	Buffer		buf = ReadBuffer(step->indexrel, hits->leaf);
 	Page		page = BufferGetPage(buf);
-	BTPageOpaque opaque = BTPageGetOpaque(page);
-	bool		marked = false;
 
 	LockBuffer(buf, BT_READ);
-	if (BufferGetLSNAtomic(buf) == hits->lsn && P_ISLEAF(opaque))
-	{
-		for (OffsetNumber off = P_FIRSTDATAKEY(opaque);
-			 off <= PageGetMaxOffsetNumber(page); off = OffsetNumberNext(off))
-		{
-			ItemId		iid = PageGetItemId(page, off);
-
-			if (ItemIdIsDead(iid) ||
-				!is_all_killed(hits, (IndexTuple) PageGetItem(page, iid)))
-				continue;
-			ItemIdMarkDead(iid);
-			marked = true;
-		}
-		if (marked)
-		{
-			opaque->btpo_flags |= BTP_HAS_GARBAGE;
-			MarkBufferDirtyHint(buf, true);
-		}
-	}
+	if (BufferGetLSNAtomic(buf) == hits->lsn && P_ISLEAF(BTPageGetOpaque(page)) &&
+		mark_entries(page, killed, hits->nkilled))
+		MarkBufferDirtyHint(buf, true);
 	UnlockReleaseBuffer(buf);
+	pfree(killed);
 }
 
 void

@@ -130,6 +130,21 @@ overlapped(Cost io, double random_page)
 		(ANAGO_DEPENDENT_READS + (pages - ANAGO_DEPENDENT_READS) / anago_io_gain);
 }
 
+/*
+ * Could this scan cost less than core's?  A cheap test, so that lookups of a
+ * few rows are planned as fast as without anago.
+ */
+bool
+anago_scan_may_gain(const IndexPath *ipath)
+{
+	const Path *path = &ipath->path;
+	double		random_page;
+
+	get_tablespace_page_costs(path->parent->reltablespace, &random_page, NULL);
+	return path->total_cost - path->startup_cost >
+		random_page * (ANAGO_SETUP_PAGES + ANAGO_DEPENDENT_READS);
+}
+
 void
 anago_cost_scan(PlannerInfo *root, AnagoPath *apath)
 {
@@ -171,18 +186,22 @@ anago_cost_join(PlannerInfo *root, AnagoPath *apath, const NestPath *nest)
 	Cost		probes = Max(0.0, stock->total_cost - outer->total_cost);
 	Cost		all_loops = loops * inner->total_cost;
 	Cost		io = loops * Max(0.0, run - cpu_cost(root, step->ipath));
-	Cost		setup = 0;
+	bool		merged = apath->source != outer;
+	Cost		setup;
 
 	get_tablespace_page_costs(inner->parent->reltablespace, &random_page, NULL);
 
 	/* Probes that stop at the first match cost less than whole ones. */
 	if (all_loops > probes)
 		io *= probes / all_loops;
-	if (apath->source == outer) /* not merged: a new pipeline */
-		setup = ANAGO_SETUP_PAGES * random_page;
+
+	/* A merged step needs no new pipeline, and saves its rows one plan node. */
+	setup = merged ? -Min(loops * cpu_operator_cost, probes - io) :
+		ANAGO_SETUP_PAGES * random_page;
 
 	path->rows = stock->rows;
 	anago_copy_disabled_nodes(path, stock);
-	path->startup_cost = stock->startup_cost + setup;
+	path->startup_cost = stock->startup_cost + Max(setup, 0);
 	path->total_cost = stock->total_cost + setup - io + overlapped(io, random_page);
+	path->total_cost = Max(path->total_cost, path->startup_cost);
 }

@@ -23,6 +23,7 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 
+#include "compat.h"
 #include "guc.h"
 #include "plan/paths.h"
 #include "plan/pipeline.h"
@@ -56,16 +57,24 @@ inner_candidates(PlannerInfo *root, RelOptInfo *outerrel, RelOptInfo *innerrel)
 	return result;
 }
 
-/* Core's cheapest outer path, and all of ours. */
+/*
+ * Core's cheapest outer path, and all of ours; where a semijoin is done as an
+ * inner join with its righthand side made unique, only that.
+ */
 static List *
-outer_candidates(RelOptInfo *outerrel)
+outer_candidates(PlannerInfo *root, RelOptInfo *outerrel, JoinType jointype,
+				 SpecialJoinInfo *sjinfo)
 {
 	Path	   *cheapest = outerrel->cheapest_total_path;
 	List	   *result = NIL;
 	ListCell   *lc;
 
+	if (jointype == JOIN_UNIQUE_OUTER)
+		cheapest = anago_unique_outer_path(root, outerrel, sjinfo);
 	if (cheapest && cheapest->param_info == NULL)
 		result = list_make1(cheapest);
+	if (jointype == JOIN_UNIQUE_OUTER)
+		return result;
 	foreach(lc, outerrel->pathlist)
 	{
 		if (anago_is_path(lfirst(lc)))
@@ -100,7 +109,8 @@ try_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer, IndexPath *inner,
 	List	   *steps = NIL;
 	Path	   *source = outer;
 
-	initial_cost_nestloop(root, &workspace, jointype, outer, &inner->path, extra);
+	anago_initial_cost_nestloop(root, &workspace, jointype, outer, &inner->path,
+								extra);
 	nest = create_nestloop_path(root, joinrel, jointype, &workspace, extra,
 								outer, &inner->path, extra->restrictlist,
 								NIL, NULL);
@@ -143,11 +153,13 @@ anago_add_join_paths(PlannerInfo *root, RelOptInfo *joinrel,
 					 JoinType jointype, JoinPathExtraData *extra)
 {
 	List	   *inners;
+	List	   *outers;
 	ListCell   *lco;
 	ListCell   *lci;
 
 	if (jointype != JOIN_INNER && jointype != JOIN_LEFT &&
-		jointype != JOIN_SEMI && jointype != JOIN_ANTI)
+		jointype != JOIN_SEMI && jointype != JOIN_ANTI &&
+		jointype != JOIN_UNIQUE_OUTER)
 		return;
 	if (!anago_level_eligible(root) ||
 		!anago_rel_eligible(root, innerrel) ||
@@ -158,7 +170,10 @@ anago_add_join_paths(PlannerInfo *root, RelOptInfo *joinrel,
 	inners = inner_candidates(root, outerrel, innerrel);
 	if (inners == NIL)
 		return;
-	foreach(lco, outer_candidates(outerrel))
+	outers = outer_candidates(root, outerrel, jointype, extra->sjinfo);
+	if (jointype == JOIN_UNIQUE_OUTER)
+		jointype = JOIN_INNER;
+	foreach(lco, outers)
 	{
 		foreach(lci, inners)
 			try_join(root, joinrel, lfirst(lco), lfirst(lci), jointype, extra);

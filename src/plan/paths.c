@@ -209,9 +209,9 @@ remake_index_paths(PlannerInfo *root, RelOptInfo *rel)
 	return found;
 }
 
-/* Index paths that can be the one step of a scan. */
+/* Of these, the index paths that could be the one step of a scan. */
 static List *
-scan_candidates(PlannerInfo *root, List *ipaths)
+scan_candidates(List *ipaths)
 {
 	List	   *result = NIL;
 	ListCell   *lc;
@@ -221,42 +221,70 @@ scan_candidates(PlannerInfo *root, List *ipaths)
 		IndexPath  *ipath = lfirst(lc);
 
 		/* Without a condition it is the whole table: only when forced. */
-		if (ipath->path.param_info != NULL ||
-			(ipath->indexclauses == NIL && !anago_debug_force))
-			continue;
-		ipath = anago_usable_index_path(root, ipath);
-		if (ipath)
+		if (ipath->path.param_info == NULL &&
+			(anago_debug_force ||
+			 (ipath->indexclauses != NIL && anago_scan_may_gain(ipath))))
 			result = lappend(result, ipath);
 	}
 	return result;
 }
 
+/*
+ * Did core drop all index paths of a table where they might matter?  Those
+ * that are in the list but not worth trying say that none is.
+ */
+static bool
+should_remake(RelOptInfo *rel, List *ipaths)
+{
+	ListCell   *lc;
+
+	if (rel->baserestrictinfo == NIL ||
+		(rel->pages < ANAGO_MIN_PAGES && !anago_debug_force))
+		return false;
+	foreach(lc, ipaths)
+	{
+		IndexPath  *ipath = lfirst(lc);
+
+		if (ipath->path.param_info == NULL && ipath->indexclauses != NIL)
+			return false;
+	}
+	return may_match_index(rel);
+}
+
+static void
+add_scan_path(PlannerInfo *root, RelOptInfo *rel, IndexPath *ipath)
+{
+	AnagoPathStep *step = palloc0(sizeof(AnagoPathStep));
+	AnagoPath  *apath;
+
+	step->ipath = ipath;
+	step->jointype = JOIN_INNER;
+	apath = anago_make_path(rel, NULL, list_make1(step), &anago_scan_path_methods);
+	anago_cost_scan(root, apath);
+	anago_submit_path(rel, apath);
+}
+
 void
 anago_add_scan_paths(PlannerInfo *root, RelOptInfo *rel)
 {
-	List	   *candidates;
+	List	   *ipaths = anago_collect_index_paths(rel->pathlist);
+	List	   *candidates = scan_candidates(ipaths);
+	bool		remake = should_remake(rel, ipaths);
 	ListCell   *lc;
 
-	if (!anago_level_eligible(root) || !anago_rel_eligible(root, rel))
+	if ((candidates == NIL && !remake) ||
+		!anago_level_eligible(root) || !anago_rel_eligible(root, rel))
 		return;
 
-	candidates = scan_candidates(root, anago_collect_index_paths(rel->pathlist));
-	if (candidates == NIL && rel->baserestrictinfo != NIL &&
-		(rel->pages >= ANAGO_MIN_PAGES || anago_debug_force) &&
-		may_match_index(rel))
-		candidates = scan_candidates(root, remake_index_paths(root, rel));
-
+	if (remake)
+		candidates = list_concat(candidates,
+								 scan_candidates(remake_index_paths(root, rel)));
 	foreach(lc, candidates)
 	{
-		AnagoPathStep *step = palloc0(sizeof(AnagoPathStep));
-		AnagoPath  *apath;
+		IndexPath  *ipath = anago_usable_index_path(root, lfirst(lc));
 
-		step->ipath = lfirst(lc);
-		step->jointype = JOIN_INNER;
-		apath = anago_make_path(rel, NULL, list_make1(step),
-								&anago_scan_path_methods);
-		anago_cost_scan(root, apath);
-		anago_submit_path(rel, apath);
+		if (ipath)
+			add_scan_path(root, rel, ipath);
 	}
 	if (anago_debug_force)
 		anago_drop_core_paths(rel);

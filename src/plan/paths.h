@@ -73,6 +73,7 @@ extern void anago_add_join_paths(PlannerInfo *root, RelOptInfo *joinrel,
 								 JoinType jointype, JoinPathExtraData *extra);
 
 /* cost.c */
+extern bool anago_scan_may_gain(const IndexPath *ipath);
 extern void anago_cost_scan(PlannerInfo *root, AnagoPath *path);
 extern void anago_cost_join(PlannerInfo *root, AnagoPath *path,
 							const NestPath *nest);

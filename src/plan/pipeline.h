@@ -76,12 +76,13 @@ typedef struct AnagoKeyDesc
 typedef enum AnagoStepExprs
 {
 	ANAGO_EXPRS_KEYS,			/* right-hand sides, one for each AnagoKeyDesc */
-	ANAGO_EXPRS_FILTER,			/* quals on this step's table (and parameters)
-								 * that the index does not check; part of the
-								 * join condition for outer joins */
+	ANAGO_EXPRS_FILTER,			/* quals on this step's table (and parameters,
+								 * and columns of earlier steps) that the index
+								 * does not check; part of the join condition
+								 * for outer joins */
 	ANAGO_EXPRS_JOIN,			/* join quals that the index does not check */
-	ANAGO_EXPRS_OTHER,			/* left joins: quals on the joined row, after
-								 * null extension */
+	ANAGO_EXPRS_OTHER,			/* left and anti joins: quals on the joined
+								 * row, after null extension */
 	ANAGO_EXPRS_SHOW_COND,		/* index conditions as written, for EXPLAIN */
 	ANAGO_EXPRS_COUNT
 } AnagoStepExprs;
