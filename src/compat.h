@@ -123,10 +123,12 @@ anago_direct_io(void)
 /* 19: the callback of GetNamedDSMSegment() takes an argument. */
 #if PG_VERSION_NUM >= 190000
 #define ANAGO_DSM_INIT_ARGS(ptr)	void *ptr, void *arg pg_attribute_unused()
+#define ANAGO_DSM_INIT(init, ptr)	init(ptr, NULL)
 #define ANAGO_NAMED_DSM(name, size, init, found) \
 	GetNamedDSMSegment(name, size, init, found, NULL)
 #else
 #define ANAGO_DSM_INIT_ARGS(ptr)	void *ptr
+#define ANAGO_DSM_INIT(init, ptr)	init(ptr)
 #define ANAGO_NAMED_DSM(name, size, init, found) \
 	GetNamedDSMSegment(name, size, init, found)
 #endif
@@ -158,6 +160,40 @@ anago_bt_getroot(Relation indexrel, Relation heaprel pg_attribute_unused())
 	return _bt_getroot(indexrel, heaprel, BT_READ);
 #else
 	return _bt_getroot(indexrel, BT_READ);
+#endif
+}
+
+/* 19: on-access pruning may look at the visibility map, through *vmbuffer. */
+static inline void
+anago_heap_prune_opt(Relation heap, Buffer buf,
+					 Buffer *vmbuffer pg_attribute_unused())
+{
+#if PG_VERSION_NUM >= 190000
+	heap_page_prune_opt(heap, buf, vmbuffer, false);
+#else
+	heap_page_prune_opt(heap, buf);
+#endif
+}
+
+/* 19: permission to set hint bits with a share lock; false: leave them. */
+static inline bool
+anago_begin_hints(Buffer buf pg_attribute_unused())
+{
+#if PG_VERSION_NUM >= 190000
+	return BufferBeginSetHintBits(buf);
+#else
+	return true;
+#endif
+}
+
+static inline void
+anago_finish_hints(Buffer buf, bool dirty)
+{
+#if PG_VERSION_NUM >= 190000
+	BufferFinishSetHintBits(buf, dirty, true);
+#else
+	if (dirty)
+		MarkBufferDirtyHint(buf, true);
 #endif
 }
 

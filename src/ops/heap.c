@@ -53,7 +53,7 @@ visit_begin(HeapTask *self, Buffer buf, int limit)
 	visit->n = visit->next = 0;
 	limit = Max(Min(limit, MaxHeapTuplesPerPage), 1);
 
-	heap_page_prune_opt(step->heap, buf);
+	anago_heap_prune_opt(step->heap, buf, &step->vmbuffer);
 	LockBuffer(buf, BUFFER_LOCK_SHARE);
 	anago_check_snapshot_age(snapshot, step->heap, BufferGetPage(buf));
 	for (; self->next < self->to && visit->n < limit; self->next++)

@@ -26,6 +26,7 @@
 #include "storage/predicate.h"
 #include "utils/rel.h"
 
+#include "compat.h"
 #include "ops/btree.h"
 #include "ops/leaf.h"
 
@@ -309,9 +310,9 @@ mark_killed(AnagoStep *step, AnagoHits *hits)
 	Page		page = BufferGetPage(buf);
 
 	LockBuffer(buf, BT_READ);
-	if (BufferGetLSNAtomic(buf) == hits->lsn && P_ISLEAF(BTPageGetOpaque(page)) &&
-		mark_entries(page, killed, hits->nkilled))
-		MarkBufferDirtyHint(buf, true);
+	if (BufferGetLSNAtomic(buf) == hits->lsn &&
+		P_ISLEAF(BTPageGetOpaque(page)) && anago_begin_hints(buf))
+		anago_finish_hints(buf, mark_entries(page, killed, hits->nkilled));
 	UnlockReleaseBuffer(buf);
 	pfree(killed);
 }

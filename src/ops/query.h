@@ -132,7 +132,7 @@ struct AnagoStep
 	bool		heapkeyspace;
 	AnagoInner *inner;
 
-	Buffer		vmbuffer;		/* index-only: visibility map page, or none */
+	Buffer		vmbuffer;		/* visibility map page used last, or none */
 	AnagoVisit *visit;
 	AnagoStepCounters counters;
 };

@@ -79,7 +79,7 @@ has_unsupported(Node *node, Relids probed)
 		return false;
 	if (IsA(node, RestrictInfo))
 		return has_unsupported((Node *) ((RestrictInfo *) node)->clause, probed);
-	if (IsA(node, PlaceHolderVar))
+	if (IsA(node, PlaceHolderVar) || IsA(node, Aggref))
 		return true;
 	if (IsA(node, Var))
 	{
@@ -150,13 +150,15 @@ anago_index_path_eligible(PlannerInfo *root, IndexPath *ipath)
 		index_clauses_eligible(root, ipath);
 }
 
-/* A join whose rows a pipeline could make. */
+/*
+ * A join whose rows a pipeline could make.  Its output are columns of tables,
+ * no expressions that some plan below has computed: not those of subqueries
+ * (placeholders), nor aggregates that core computes below the join (19).
+ */
 bool
 anago_join_eligible(PlannerInfo *root, RelOptInfo *joinrel)
 {
-	if (!bms_is_empty(joinrel->lateral_relids))
-		return false;
-	return root->placeholder_list == NIL ||
+	return bms_is_empty(joinrel->lateral_relids) &&
 		anago_exprs_eligible(root, joinrel->reltarget->exprs, NULL);
 }
 

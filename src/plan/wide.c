@@ -111,10 +111,7 @@ static void
 add_columns(WideRow *wide, const AnagoPipelineDesc *desc, List *path_steps,
 			const Plan *child, List *exprs, bool shown_only)
 {
-	List	   *vars = pull_var_clause((Node *) exprs,
-									   PVC_RECURSE_AGGREGATES |
-									   PVC_RECURSE_WINDOWFUNCS |
-									   PVC_RECURSE_PLACEHOLDERS);
+	List	   *vars = pull_var_clause((Node *) exprs, 0);
 	ListCell   *lc;
 
 	foreach(lc, vars)

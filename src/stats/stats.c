@@ -154,7 +154,7 @@ stats_get(void)
 	stats = stats_attach();
 	if (stats == NULL)
 	{
-		stats_create(&process_stats);
+		ANAGO_DSM_INIT(stats_create, &process_stats);
 		stats = &process_stats;
 	}
 	return stats;
