@@ -98,6 +98,22 @@ can_merge(PlannerInfo *root, Path *outer)
 		!anago_has_gate(root, outer->parent->baserestrictinfo);
 }
 
+/* What a path of ours shows as its cost, for what it really costs, and back. */
+static void
+swap_costs(Path *path)
+{
+	AnagoPath  *apath = (AnagoPath *) path;
+	Cost		startup_cost = path->startup_cost;
+	Cost		total_cost = path->total_cost;
+
+	if (!anago_is_path(path))
+		return;
+	path->startup_cost = apath->startup_cost;
+	path->total_cost = apath->total_cost;
+	apath->startup_cost = startup_cost;
+	apath->total_cost = total_cost;
+}
+
 static void
 try_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer, IndexPath *inner,
 		 JoinType jointype, JoinPathExtraData *extra)
@@ -109,6 +125,7 @@ try_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer, IndexPath *inner,
 	List	   *steps = NIL;
 	Path	   *source = outer;
 
+	swap_costs(outer);
 	anago_initial_cost_nestloop(root, &workspace, jointype, outer, &inner->path,
 								extra);
 	nest = create_nestloop_path(root, joinrel, jointype, &workspace, extra,
@@ -132,6 +149,7 @@ try_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer, IndexPath *inner,
 	apath = anago_make_path(joinrel, source, lappend(steps, step),
 							&anago_join_path_methods);
 	anago_cost_join(root, apath, nest);
+	swap_costs(outer);
 	anago_submit_path(joinrel, apath);
 	pfree(nest);
 }

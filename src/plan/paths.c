@@ -130,6 +130,8 @@ anago_submit_path(RelOptInfo *rel, AnagoPath *apath)
 {
 	Path	   *path = &apath->cpath.path;
 
+	apath->startup_cost = path->startup_cost;
+	apath->total_cost = path->total_cost;
 	if (anago_debug_force)
 	{
 		anago_copy_disabled_nodes(path, NULL);

@@ -48,6 +48,8 @@ typedef struct AnagoPath
 	CustomPath	cpath;			/* must be first */
 	Path	   *source;			/* NULL: unit source */
 	List	   *steps;			/* of AnagoPathStep */
+	Cost		startup_cost;	/* what it really costs, for the steps that */
+	Cost		total_cost;		/* follow; anago.debug_force hides it */
 } AnagoPath;
 
 /* eligible.c */
