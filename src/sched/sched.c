@@ -41,7 +41,7 @@
 #define TASKS_PER_CHUNK		32
 
 /* Wanted reads are issued when that many have gathered... */
-#define ISSUE_BATCH			8
+#define ISSUE_BATCH			16
 
 /* ... or when so many tasks have run since the page layer was last asked. */
 #define POLL_INTERVAL		32
