@@ -226,6 +226,30 @@ anago_check_snapshot_age(Snapshot snapshot pg_attribute_unused(),
 #include "optimizer/cost.h"
 #include "optimizer/pathnode.h"
 
+#include "optimizer/planner.h"
+
+/* 18: a B-tree scan may skip over values of a column without a condition. */
+#if PG_VERSION_NUM >= 180000
+#define ANAGO_CORE_SKIPS	true
+#else
+#define ANAGO_CORE_SKIPS	false
+#endif
+
+/* 19: the planner is told of EXPLAIN. */
+#if PG_VERSION_NUM >= 190000
+#define ANAGO_PLANNER_PARAMS \
+	Query *parse, const char *query_string, int cursorOptions, \
+	ParamListInfo boundParams, struct ExplainState *es
+#define ANAGO_PLANNER_ARGS \
+	parse, query_string, cursorOptions, boundParams, es
+#else
+#define ANAGO_PLANNER_PARAMS \
+	Query *parse, const char *query_string, int cursorOptions, \
+	ParamListInfo boundParams
+#define ANAGO_PLANNER_ARGS \
+	parse, query_string, cursorOptions, boundParams
+#endif
+
 /* 16: a Var knows the outer joins that may null it. */
 static inline void
 anago_copy_nullingrels(Var *dst pg_attribute_unused(),

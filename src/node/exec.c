@@ -99,8 +99,12 @@ exec_scan(CustomScanState *node)
 
 	ResetExprContext(econtext);
 	if (!anago_query_next(query))
-		return ExecClearTuple(projection != NULL ?
-							  projection->pi_state.resultslot : query->wide);
+	{
+		/* UPDATE ... WHERE CURRENT OF must find no row here */
+		ExecClearTuple(query->wide);
+		return projection != NULL ?
+			ExecClearTuple(projection->pi_state.resultslot) : query->wide;
+	}
 	econtext->ecxt_scantuple = query->wide;
 	return projection != NULL ? ExecProject(projection) : query->wide;
 }

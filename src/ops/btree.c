@@ -83,6 +83,15 @@ anago_bt_compare_bound(Relation rel, IndexTuple bound, Page page)
 
 	key = _bt_mkscankey(rel, bound);
 	result = _bt_compare(rel, key, page, P_HIKEY);
+
+	/*
+	 * To _bt_compare() what the bound has truncated does not matter; here it
+	 * is minus infinity, less than what the high key has in its place.
+	 */
+	if (result == 0 &&
+		(BTreeTupleGetNAtts(hikey, rel) > key->keysz ||
+		 (key->scantid == NULL && BTreeTupleGetHeapTID(hikey) != NULL)))
+		result = -1;
 	pfree(key);
 	return result;
 }

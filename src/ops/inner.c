@@ -54,6 +54,16 @@ anago_inner_find(const AnagoInner *inner, BlockNumber blkno)
 	return (Page) inner->slots[slot_of(inner, blkno)].page;
 }
 
+void
+anago_inner_forget(AnagoInner *inner)
+{
+	for (int i = 0; i < SLOTS; i++)
+		if (inner->slots[i].page != NULL)
+			pfree(inner->slots[i].page);
+	memset(inner->slots, 0, sizeof(inner->slots));
+	inner->n = 0;
+}
+
 Page
 anago_inner_add(AnagoInner *inner, BlockNumber blkno, Page page)
 {

@@ -10,7 +10,9 @@
  * A copy may be out of date, but no more than a page number read from a
  * parent before the child is: a split since then is found by moving right, a
  * page deleted since then is not recycled while our snapshot exists.  The
- * copies therefore live as long as the query's snapshot, and no longer.
+ * copies therefore live as long as the query's snapshot, and no longer.  Where
+ * an index grows under a query, moving right becomes long; copies and root are
+ * then taken anew (range.c).
  *
  *-------------------------------------------------------------------------
  */
@@ -32,6 +34,9 @@ extern AnagoInner *anago_inner_create(MemoryContext context);
 
 /* The copy of a block, or NULL. */
 extern Page anago_inner_find(const AnagoInner *inner, BlockNumber blkno);
+
+/* Forget all copies: they have become too old to be of use. */
+extern void anago_inner_forget(AnagoInner *inner);
 
 /* Copy a page that is locked; returns the copy, or NULL if the bound is met. */
 extern Page anago_inner_add(AnagoInner *inner, BlockNumber blkno, Page page);

@@ -33,20 +33,58 @@
 
 /* --- classification --- */
 
+/* Whether a position can have an entry for this condition: fill its proc. */
+static bool
+position_proc(const AnagoKey *key, Relation indexrel, FmgrInfo *proc)
+{
+	int			col = key->desc->attno - 1;
+	Oid			opcintype = indexrel->rd_opcintype[col];
+	Oid			procid;
+
+	if (key->righttype == opcintype || key->righttype == InvalidOid)
+	{
+		fmgr_info_copy(proc, index_getprocinfo(indexrel, col + 1, BTORDER_PROC),
+					   CurrentMemoryContext);
+		return true;
+	}
+	procid = get_opfamily_proc(indexrel->rd_opfamily[col], opcintype,
+							   key->righttype, BTORDER_PROC);
+	if (!OidIsValid(procid))
+		return false;
+	fmgr_info(procid, proc);
+	return true;
+}
+
+/*
+ * Do elements that are equal to one column value equal each other?  That is
+ * what transitivity of an operator family promises, but a timestamptz and a
+ * local time compare by way of the time zone, in which one moment can have
+ * two names, and a name can be of no moment.
+ */
+static bool
+elements_are_distinct(Oid columntype, Oid elemtype)
+{
+	if (columntype == elemtype)
+		return true;
+	return columntype != TIMESTAMPTZOID && elemtype != TIMESTAMPTZOID;
+}
+
+/* Can the elements of the list be put in order and searched for a column? */
 static void
 init_array_key(AnagoKey *key, Relation indexrel, const AnagoKeyDesc *desc)
 {
-	Oid			opfamily = indexrel->rd_opfamily[desc->attno - 1];
-	Oid			cmp;
+	int			col = desc->attno - 1;
+	Oid			opcintype = indexrel->rd_opcintype[col];
+	Oid			elemtype = IsPolymorphicType(key->righttype) ?
+		opcintype : key->righttype;
+	Oid			cmp = get_opfamily_proc(indexrel->rd_opfamily[col],
+										elemtype, elemtype, BTORDER_PROC);
 
-	key->elemtype = key->righttype;
-	if (IsPolymorphicType(key->elemtype))
-		key->elemtype = indexrel->rd_opcintype[desc->attno - 1];
-	get_typlenbyvalalign(key->elemtype, &key->elemlen, &key->elembyval,
-						 &key->elemalign);
-	key->elemcollation = indexrel->rd_indcollation[desc->attno - 1];
-	cmp = get_opfamily_proc(opfamily, key->elemtype, key->elemtype, BTORDER_PROC);
-	if (OidIsValid(cmp))
+	key->elemcollation = indexrel->rd_indcollation[col];
+	key->searchable = key->strategy == BTEqualStrategyNumber &&
+		OidIsValid(cmp) && position_proc(key, indexrel, &key->colcmp) &&
+		elements_are_distinct(opcintype, elemtype);
+	if (key->searchable)
 		fmgr_info(cmp, &key->elemcmp);
 }
 
@@ -70,28 +108,6 @@ init_key(AnagoKey *key, Relation indexrel, const AnagoKeyDesc *desc,
 	get_typlenbyval(exprType((Node *) value), &key->typlen, &key->typbyval);
 	if (desc->kind == ANAGO_KEY_ARRAY)
 		init_array_key(key, indexrel, desc);
-}
-
-/* Whether a position can have an entry for this condition: fill its proc. */
-static bool
-position_proc(const AnagoKey *key, Relation indexrel, FmgrInfo *proc)
-{
-	int			col = key->desc->attno - 1;
-	Oid			opcintype = indexrel->rd_opcintype[col];
-	Oid			procid;
-
-	if (key->righttype == opcintype || key->righttype == InvalidOid)
-	{
-		fmgr_info_copy(proc, index_getprocinfo(indexrel, col + 1, BTORDER_PROC),
-					   CurrentMemoryContext);
-		return true;
-	}
-	procid = get_opfamily_proc(indexrel->rd_opfamily[col], opcintype,
-							   key->righttype, BTORDER_PROC);
-	if (!OidIsValid(procid))
-		return false;
-	fmgr_info(procid, proc);
-	return true;
 }
 
 /* Append an entry to a position; `which` is a key or ANAGO_EDGE_NULL. */
@@ -140,7 +156,7 @@ find_equality(const AnagoKeys *keys, Relation indexrel, int col)
 			key->strategy != BTEqualStrategyNumber ||
 			!position_proc(key, indexrel, &proc))
 			continue;
-		if (key->desc->kind == ANAGO_KEY_ARRAY && !OidIsValid(key->elemcmp.fn_oid))
+		if (key->desc->kind == ANAGO_KEY_ARRAY && !key->searchable)
 			continue;
 		return i;
 	}
@@ -299,19 +315,24 @@ compare_elements(const void *a, const void *b, void *arg)
 
 /* Elements of an array datum that is ours to keep; NULLs dropped. */
 static void
-split_array(AnagoKey *key, ArrayType *array, bool sorted, AnagoArray *out)
+split_array(AnagoKey *key, ArrayType *array, AnagoArray *out)
 {
 	bool	   *nulls;
 	Datum	   *elems;
 	int			nelems;
 	int			n = 0;
+	int16		len;
+	bool		byval;
+	char		align;
 
-	deconstruct_array(array, key->elemtype, key->elemlen, key->elembyval,
-					  key->elemalign, &elems, &nulls, &nelems);
+	/* the operator may be declared for a pseudotype such as anyenum */
+	get_typlenbyvalalign(ARR_ELEMTYPE(array), &len, &byval, &align);
+	deconstruct_array(array, ARR_ELEMTYPE(array), len, byval, align,
+					  &elems, &nulls, &nelems);
 	for (int i = 0; i < nelems; i++)
 		if (!nulls[i])
 			elems[n++] = elems[i];
-	if (sorted && n > 1)
+	if (key->searchable && n > 1)
 	{
 		qsort_arg(elems, n, sizeof(Datum), compare_elements, key);
 		n = (int) qunique_arg(elems, n, sizeof(Datum), compare_elements, key);
@@ -319,15 +340,6 @@ split_array(AnagoKey *key, ArrayType *array, bool sorted, AnagoArray *out)
 	out->n = n;
 	out->elems = elems;
 	pfree(nulls);
-}
-
-static bool
-is_walk_array(const AnagoKeys *keys, int which)
-{
-	for (int i = 0; i < keys->narrays; i++)
-		if (keys->array[i] == which)
-			return true;
-	return false;
 }
 
 /* Evaluate one value; false if nothing can match it. */
@@ -353,7 +365,7 @@ eval_key(const AnagoKeys *keys, int i, ExprContext *econtext,
 
 		if (out->arrays == NULL)
 			out->arrays = palloc0(sizeof(AnagoArray) * keys->n);
-		split_array(key, array, is_walk_array(keys, i), &out->arrays[i]);
+		split_array(key, array, &out->arrays[i]);
 		value = PointerGetDatum(array);
 	}
 	else if (key->copy && !key->typbyval)
@@ -376,7 +388,8 @@ count_combos(const AnagoKeys *keys, AnagoKeyValues *out)
 		int			which = keys->array[i];
 		int64		more = ncombos * out->arrays[which].n;
 
-		if (more > ANAGO_MAX_COMBOS)
+		/* one list alone is walked however long it is */
+		if (ncombos > 1 && more > ANAGO_MAX_COMBOS)
 		{
 			out->prefix = keys->key[which].desc->attno - 1;
 			break;
@@ -469,9 +482,36 @@ anago_keys_bind(AnagoKeys *keys, const AnagoKeyValues *values, int combo)
 	bind_position(keys, values, combo, &keys->end, keys->end_key);
 }
 
+/* Is one of the sorted elements equal to a column value? */
+static bool
+array_search(AnagoKey *key, const AnagoArray *array, Datum datum)
+{
+	int			low = 0;
+	int			high = array->n;
+
+	while (low < high)
+	{
+		int			mid = low + (high - low) / 2;
+		int32		cmp = DatumGetInt32(FunctionCall2Coll(&key->colcmp,
+														  key->elemcollation,
+														  datum,
+														  array->elems[mid]));
+
+		if (cmp == 0)
+			return true;
+		if (cmp > 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return false;
+}
+
 static bool
 array_matches(AnagoKey *key, const AnagoArray *array, Datum datum)
 {
+	if (key->searchable)
+		return array_search(key, array, datum);
 	for (int i = 0; i < array->n; i++)
 		if (DatumGetBool(FunctionCall2Coll(&key->opfn, key->desc->collation,
 										   datum, array->elems[i])))

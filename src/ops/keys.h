@@ -28,7 +28,7 @@
 
 #include "plan/pipeline.h"
 
-/* Sorted, distinct, not-null elements of one IN list. */
+/* Not-null elements of one IN list; sorted and distinct if searchable. */
 typedef struct AnagoArray
 {
 	int			n;
@@ -64,11 +64,9 @@ typedef struct AnagoKey
 	bool		copy;			/* value must be copied to outlive the slot */
 	int16		typlen;			/* of the value */
 	bool		typbyval;
-	Oid			elemtype;		/* IN lists */
-	int16		elemlen;
-	bool		elembyval;
-	char		elemalign;
-	FmgrInfo	elemcmp;		/* order of elements */
+	bool		searchable;		/* IN lists: elements are sorted and distinct, */
+	FmgrInfo	elemcmp;		/* by this order, */
+	FmgrInfo	colcmp;			/* in which the column is compared by this */
 	Oid			elemcollation;
 } AnagoKey;
 

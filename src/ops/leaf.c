@@ -29,6 +29,7 @@
 #include "compat.h"
 #include "ops/btree.h"
 #include "ops/leaf.h"
+#include "page/touch.h"
 
 #define ST_SORT sort_tids
 #define ST_ELEMENT_TYPE ItemPointerData
@@ -37,14 +38,23 @@
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
-/* What a page may hold; static, for nothing here is reentered. */
-static struct
+/*
+ * Matches of the page that is being looked at.  Of the step, as a comparison
+ * function may run a query of its own.
+ */
+struct AnagoFound
 {
 	int			n;
 	Size		itup_bytes;
 	ItemPointerData tids[MaxTIDsPerBTreePage];
 	OffsetNumber offsets[MaxTIDsPerBTreePage];	/* of the tuple each is from */
-}			found;
+};
+
+AnagoFound *
+anago_found_create(void)
+{
+	return palloc(sizeof(AnagoFound));
+}
 
 /* Bytes of an index tuple's key part, without a posting list. */
 static Size
@@ -58,15 +68,16 @@ static void
 find_matches(AnagoProbe *probe, Page page, OffsetNumber from, OffsetNumber to)
 {
 	AnagoStep  *step = probe->step;
+	AnagoFound *found = step->found;
 	bool		recheck = step->keys.nrecheck > 0 || probe->keys.prefix >= 0;
 
-	found.n = 0;
-	found.itup_bytes = 0;
+	found->n = 0;
+	found->itup_bytes = 0;
 	for (OffsetNumber off = from; off < to; off = OffsetNumberNext(off))
 	{
 		ItemId		iid = PageGetItemId(page, off);
 		IndexTuple	itup;
-		int			before = found.n;
+		int			before = found->n;
 
 		if (ItemIdIsDead(iid) && step->query->use_dead_hints)
 			continue;
@@ -76,37 +87,37 @@ find_matches(AnagoProbe *probe, Page page, OffsetNumber from, OffsetNumber to)
 			continue;
 
 		if (!BTreeTupleIsPosting(itup))
-			found.tids[found.n++] = itup->t_tid;
+			found->tids[found->n++] = itup->t_tid;
 		else
 		{
 			int			n = BTreeTupleGetNPosting(itup);
 
-			memcpy(&found.tids[found.n], BTreeTupleGetPosting(itup),
+			memcpy(&found->tids[found->n], BTreeTupleGetPosting(itup),
 				   n * sizeof(ItemPointerData));
-			found.n += n;
+			found->n += n;
 		}
-		Assert(found.n <= MaxTIDsPerBTreePage);
-		for (int i = before; i < found.n; i++)
-			found.offsets[i] = off;
-		found.itup_bytes += MAXALIGN(key_size(itup));
+		Assert(found->n <= MaxTIDsPerBTreePage);
+		for (int i = before; i < found->n; i++)
+			found->offsets[i] = off;
+		found->itup_bytes += MAXALIGN(key_size(itup));
 	}
 }
 
 /* Copy the key parts of the matches' index tuples behind them. */
 static void
-copy_itups(AnagoHits *hits, Page page, char *to)
+copy_itups(const AnagoFound *found, AnagoHits *hits, Page page, char *to)
 {
 	for (int i = 0; i < hits->n; i++)
 	{
 		IndexTuple	itup;
 		Size		size;
 
-		if (i > 0 && found.offsets[i] == found.offsets[i - 1])
+		if (i > 0 && found->offsets[i] == found->offsets[i - 1])
 		{
 			hits->itups[i] = hits->itups[i - 1];
 			continue;
 		}
-		itup = (IndexTuple) PageGetItem(page, PageGetItemId(page, found.offsets[i]));
+		itup = (IndexTuple) PageGetItem(page, PageGetItemId(page, found->offsets[i]));
 		size = key_size(itup);
 		memcpy(to, itup, size);
 		hits->itups[i] = (IndexTuple) to;
@@ -117,54 +128,57 @@ copy_itups(AnagoHits *hits, Page page, char *to)
 }
 
 static AnagoHits *
-make_hits(AnagoStep *step, Page page, BlockNumber blkno)
+make_hits(AnagoStep *step, Buffer buf)
 {
+	const AnagoFound *found = step->found;
 	Size		tids_end = MAXALIGN(offsetof(AnagoHits, tids) +
-									sizeof(ItemPointerData) * found.n);
-	Size		itups_end = tids_end + sizeof(IndexTuple) * found.n;
-	Size		visible_end = MAXALIGN(itups_end + sizeof(bool) * found.n);
+									sizeof(ItemPointerData) * found->n);
+	Size		itups_end = tids_end + sizeof(IndexTuple) * found->n;
+	Size		visible_end = MAXALIGN(itups_end + sizeof(bool) * found->n);
 	AnagoHits  *hits;
 
 	if (!step->desc->index_only)
 		hits = MemoryContextAlloc(step->query->context, tids_end);
 	else
 		hits = MemoryContextAlloc(step->query->context,
-								  visible_end + found.itup_bytes);
+								  visible_end + found->itup_bytes);
 	hits->refs = 1;
-	hits->n = found.n;
-	hits->leaf = blkno;
-	hits->lsn = PageGetLSN(page);
+	hits->n = found->n;
+	hits->leaf = BufferGetBlockNumber(buf);
+	hits->lsn = BufferGetLSNAtomic(buf);
 	hits->nkilled = 0;
 	hits->killed = NULL;
 	hits->itups = NULL;
 	hits->visible = NULL;
-	memcpy(hits->tids, found.tids, sizeof(ItemPointerData) * found.n);
+	memcpy(hits->tids, found->tids, sizeof(ItemPointerData) * found->n);
 	if (step->desc->index_only)
 	{
 		hits->itups = (IndexTuple *) ((char *) hits + tids_end);
 		hits->visible = (bool *) hits + itups_end;
-		copy_itups(hits, page, (char *) hits + visible_end);
+		copy_itups(found, hits, BufferGetPage(buf),
+				   (char *) hits + visible_end);
 	}
 	return hits;
 }
 
 AnagoHits *
-anago_leaf_collect(AnagoProbe *probe, Page page, BlockNumber blkno,
-				   bool from_start, bool *ended)
+anago_leaf_collect(AnagoProbe *probe, Buffer buf, bool from_start, bool *ended)
 {
 	AnagoStep  *step = probe->step;
+	Page		page = BufferGetPage(buf);
 	OffsetNumber from = from_start ?
 		anago_bt_search(step->indexrel, &step->keys.start, page) :
 		P_FIRSTDATAKEY(BTPageGetOpaque(page));
 	OffsetNumber to = anago_bt_search(step->indexrel, &step->keys.end, page);
+	AnagoFound *found = step->found;
 
 	*ended = to <= PageGetMaxOffsetNumber(page);
 	find_matches(probe, page, from, to);
-	if (found.n == 0)
+	if (found->n == 0)
 		return NULL;
-	step->counters.tids += found.n;
-	pgstat_count_index_tuples(step->indexrel, found.n);
-	return make_hits(step, page, blkno);
+	step->counters.tids += found->n;
+	pgstat_count_index_tuples(step->indexrel, found->n);
+	return make_hits(step, buf);
 }
 
 static bool
@@ -305,10 +319,15 @@ mark_entries(Page page, ItemPointer killed, int nkilled)
 static void
 mark_killed(AnagoStep *step, AnagoHits *hits)
 {
-	ItemPointer killed = killed_tids(hits);
-	Buffer		buf = ReadBuffer(step->indexrel, hits->leaf);
-	Page		page = BufferGetPage(buf);
+	ItemPointer killed;
+	Buffer		buf;
+	Page		page;
 
+	if (!BufferIsValid(anago_touch_locate(step->indexrel, hits->leaf)))
+		return;
+	killed = killed_tids(hits);
+	buf = ReadBuffer(step->indexrel, hits->leaf);
+	page = BufferGetPage(buf);
 	LockBuffer(buf, BT_READ);
 	if (BufferGetLSNAtomic(buf) == hits->lsn &&
 		P_ISLEAF(BTPageGetOpaque(page)) && anago_begin_hints(buf))

@@ -12,15 +12,17 @@
 
 #include "ops/query.h"
 
+/* Work area of a step, in CurrentMemoryContext. */
+extern AnagoFound *anago_found_create(void);
+
 /*
- * Matches of a locked leaf page (block `blkno`) between the bound positions (with
+ * Matches of a locked leaf page between the bound positions (with
  * `from_start`, else from the page's first tuple) in one chunk of
  * query->context with one reference, or NULL if there are none.  *ended says
  * whether the range ends on this page.
  */
-extern AnagoHits *anago_leaf_collect(AnagoProbe *probe, Page page,
-									 BlockNumber blkno, bool from_start,
-									 bool *ended);
+extern AnagoHits *anago_leaf_collect(AnagoProbe *probe, Buffer buf,
+									 bool from_start, bool *ended);
 
 /*
  * Prepare the matches for the heap, the leaf still pinned but not locked:

@@ -29,6 +29,7 @@
 
 #include "guc.h"
 #include "ops/heap.h"
+#include "ops/leaf.h"
 #include "ops/query.h"
 #include "ops/source.h"
 
@@ -78,6 +79,7 @@ begin_step(AnagoQuery *query, const AnagoPipelineDesc *desc, int index, int efla
 	step->heap_slot = MakeSingleTupleTableSlot(RelationGetDescr(step->heap),
 											   &TTSOpsHeapTuple);
 	step->inner = anago_inner_create(query->estate->es_query_cxt);
+	step->found = anago_found_create();
 	step->visit = palloc(sizeof(AnagoVisit));
 	step->visit->buf = InvalidBuffer;
 	anago_keys_init(&step->keys, step->indexrel, sd, ps);
@@ -205,11 +207,14 @@ release_pins(AnagoQuery *query)
 void
 anago_query_rescan(AnagoQuery *query)
 {
+	/* as ExecScanReScan does: the scan is on no row */
+	ExecClearTuple(query->wide);
 	if (!query->started)
 		return;
 	release_pins(query);
 	anago_sched_reset(query->sched);
 	MemoryContextReset(query->context);
+	ReScanExprContext(query->econtext);
 	query->bound = NULL;
 	query->started = query->exhausted = false;
 }

@@ -44,6 +44,7 @@
 
 typedef struct AnagoQuery AnagoQuery;
 typedef struct AnagoStep AnagoStep;
+typedef struct AnagoFound AnagoFound;
 
 /*
  * The columns that one step (or the source) adds to a row.  Immutable once
@@ -128,12 +129,14 @@ struct AnagoStep
 
 	/* the B-tree, as it was when the scan began */
 	bool		opened;			/* the next two are known */
+	bool		stale;			/* they, and inner, are too old to be of use */
 	BlockNumber root;			/* InvalidBlockNumber: empty index */
 	bool		heapkeyspace;
-	AnagoInner *inner;
+	AnagoInner *inner;			/* copies of inner pages */
 
 	Buffer		vmbuffer;		/* visibility map page used last, or none */
 	AnagoVisit *visit;
+	AnagoFound *found;			/* work area of leaf.c */
 	AnagoStepCounters counters;
 };
 

@@ -67,6 +67,9 @@
 #define AHEAD			8
 #define AHEAD_MIN_PAGES	4096
 
+/* So many moves to the right in one descent say that copies are too old. */
+#define STALE_MOVES		4
+
 typedef struct RangeTask
 {
 	AnagoTask	task;
@@ -82,7 +85,7 @@ typedef struct RangeTask
 	int			located;		/* of hits, whose blocks were looked ahead for */
 	Buffer		ahead[AHEAD];	/* these, by hit modulo AHEAD; hints */
 	Page		inner;			/* copy of a level 1 page, or NULL */
-	bool		inner_owned;	/* the copy is the task's own */
+	uint16		moves;			/* to the right, as pages had been split */
 	OffsetNumber child;			/* its child to be spawned next */
 } RangeTask;
 
@@ -115,9 +118,9 @@ anago_range_spawn(AnagoProbe *probe)
 /* --- the root --- */
 
 /*
- * Learn root and version of the index, once in a query.  A root that is split
- * later stays the leftmost page of its level, from which moving right leads
- * everywhere.
+ * Learn root and version of the index.  A root that is split later stays the
+ * leftmost page of its level, from which moving right leads everywhere; where
+ * that becomes long, the index is opened anew.
  */
 static void
 open_index(AnagoStep *step)
@@ -140,6 +143,11 @@ range_start(RangeTask *self, int combo)
 {
 	AnagoStep  *step = self->probe->step;
 
+	if (step->stale)
+	{
+		anago_inner_forget(step->inner);
+		step->opened = step->stale = false;
+	}
 	if (!step->opened)
 		open_index(step);
 	if (step->root == InvalidBlockNumber)
@@ -168,24 +176,36 @@ goes_on(AnagoStep *step, Page page, OffsetNumber child)
 static void
 keep_inner(RangeTask *self, Page page, OffsetNumber child)
 {
-	AnagoStep  *step = self->probe->step;
-
-	self->inner = anago_inner_find(step->inner, self->blkno);
-	self->inner_owned = (self->inner == NULL);
-	if (self->inner_owned)
-	{
-		self->inner = MemoryContextAlloc(step->query->context, BLCKSZ);
-		memcpy(self->inner, page, BLCKSZ);
-	}
+	self->inner = MemoryContextAlloc(self->probe->step->query->context, BLCKSZ);
+	memcpy(self->inner, page, BLCKSZ);
 	self->child = child;
 }
 
 static void
 drop_inner(RangeTask *self)
 {
-	if (self->inner != NULL && self->inner_owned)
+	if (self->inner != NULL)
 		pfree(self->inner);
 	self->inner = NULL;
+}
+
+/* The range starts right of this page; true if it does. */
+static bool
+move_right(RangeTask *self, Page page)
+{
+	BTPageOpaque opaque = BTPageGetOpaque(page);
+	AnagoStep  *step = self->probe->step;
+
+	if (!P_IGNORE(opaque))
+	{
+		if (!self->from_start ||
+			!anago_bt_is_right(step->indexrel, &step->keys.start, page))
+			return false;
+		if (++self->moves > STALE_MOVES)
+			step->stale = true;
+	}
+	self->blkno = opaque->btpo_next;
+	return true;
 }
 
 /* `page` is locked, or a copy. */
@@ -197,13 +217,8 @@ visit_inner(RangeTask *self, Page page)
 	OffsetNumber child;
 	IndexTuple	pivot;
 
-	if (P_IGNORE(opaque) ||
-		(self->from_start &&
-		 anago_bt_is_right(step->indexrel, &step->keys.start, page)))
-	{
-		self->blkno = opaque->btpo_next;
+	if (move_right(self, page))
 		return;
-	}
 	child = self->from_start ?
 		anago_bt_search(step->indexrel, &step->keys.start, page) :
 		P_FIRSTDATAKEY(opaque);
@@ -218,62 +233,67 @@ visit_inner(RangeTask *self, Page page)
 	self->blkno = BTreeTupleGetDownLink(pivot);
 }
 
-/* Spawn the leaf task of the next child; afterwards inner is NULL at the end. */
+/* Give a leaf task the separator right of its child as its bound. */
+static void
+set_bound(RangeTask *leaf, Page page, OffsetNumber child)
+{
+	OffsetNumber off = child < PageGetMaxOffsetNumber(page) ?
+		OffsetNumberNext(child) : P_HIKEY;
+	IndexTuple	bound = (IndexTuple) PageGetItem(page, PageGetItemId(page, off));
+
+	leaf->bound = MemoryContextAlloc(leaf->probe->step->query->context,
+									 IndexTupleSize(bound));
+	memcpy(leaf->bound, bound, IndexTupleSize(bound));
+}
+
+/*
+ * Spawn the leaf task of the next child; afterwards inner is NULL at the end.
+ *
+ * The last one of a range has no neighbour, and so no bound: should its leaf
+ * be deleted, the page right of it has its part of the key space, and a
+ * serializable transaction must look for it there.
+ */
 static void
 spawn_leaf(RangeTask *self)
 {
 	AnagoStep  *step = self->probe->step;
 	Page		page = self->inner;
 	BTPageOpaque opaque = BTPageGetOpaque(page);
-	OffsetNumber last = PageGetMaxOffsetNumber(page);
 	IndexTuple	pivot = (IndexTuple)
 		PageGetItem(page, PageGetItemId(page, self->child));
 	RangeTask  *leaf = spawn(self->probe, &leaf_ops, ANAGO_DEPTH_LEAF(step));
+	bool		more;
 
 	leaf->combo = self->combo;
 	leaf->blkno = BTreeTupleGetDownLink(pivot);
 	leaf->from_start = self->from_start;
 	self->from_start = false;
-	if (self->child < last || !P_RIGHTMOST(opaque))
-	{
-		OffsetNumber off = self->child < last ?
-			OffsetNumberNext(self->child) : P_HIKEY;
-		IndexTuple	bound = (IndexTuple)
-			PageGetItem(page, PageGetItemId(page, off));
-
-		leaf->bound = MemoryContextAlloc(step->query->context,
-										 IndexTupleSize(bound));
-		memcpy(leaf->bound, bound, IndexTupleSize(bound));
-	}
 
 	anago_keys_bind(&step->keys, &self->probe->keys, self->combo);
-	self->blkno = InvalidBlockNumber;
-	if (goes_on(step, page, self->child))
+	more = goes_on(step, page, self->child);
+	if (more)
+		set_bound(leaf, page, self->child);
+	if (more && self->child < PageGetMaxOffsetNumber(page))
 	{
-		if (self->child < last)
-		{
-			self->child = OffsetNumberNext(self->child);
-			return;
-		}
-		self->blkno = opaque->btpo_next;
+		self->child = OffsetNumberNext(self->child);
+		return;
 	}
+	self->blkno = more ? opaque->btpo_next : InvalidBlockNumber;
 	drop_inner(self);
 }
 
 /* --- leaves --- */
 
 static void
-visit_leaf(RangeTask *self, Page page)
+visit_leaf(RangeTask *self, Buffer buf)
 {
 	AnagoStep  *step = self->probe->step;
+	Page		page = BufferGetPage(buf);
 	BTPageOpaque opaque = BTPageGetOpaque(page);
 	bool		ended;
 
-	if (P_IGNORE(opaque) ||
-		(self->from_start &&
-		 anago_bt_is_right(step->indexrel, &step->keys.start, page)))
+	if (move_right(self, page))
 	{
-		self->blkno = opaque->btpo_next;
 		self->moved_right = true;
 		return;
 	}
@@ -284,8 +304,7 @@ visit_leaf(RangeTask *self, Page page)
 		return;
 	}
 	PredicateLockPage(step->indexrel, self->blkno, step->query->snapshot);
-	self->hits = anago_leaf_collect(self->probe, page, self->blkno,
-									self->from_start, &ended);
+	self->hits = anago_leaf_collect(self->probe, buf, self->from_start, &ended);
 	self->next_visible = self->next_hit = self->located = 0;
 
 	if (ended || P_RIGHTMOST(opaque) ||
@@ -328,7 +347,7 @@ visit_page(RangeTask *self, Buffer buf)
 		visit_inner(self, page);
 	}
 	else
-		visit_leaf(self, page);
+		visit_leaf(self, buf);
 	LockBuffer(buf, BUFFER_LOCK_UNLOCK);
 	if (self->hits != NULL)
 		anago_leaf_prepare(step, self->hits);

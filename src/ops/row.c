@@ -9,6 +9,7 @@
 
 #include "executor/tuptable.h"
 #include "utils/datum.h"
+#include "utils/expandeddatum.h"
 
 #include "ops/row.h"
 
@@ -35,6 +36,15 @@ row_nulls(AnagoRow *row, int n)
 }
 
 static Size
+value_size(const AnagoQuery *query, int i, Datum value)
+{
+	if (query->typlens[i] == -1 &&
+		VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(value)))
+		return EOH_get_flat_size(DatumGetEOHP(value));
+	return datumGetSize(value, false, query->typlens[i]);
+}
+
+static Size
 payload_size(const AnagoQuery *query, int first, int n)
 {
 	TupleTableSlot *wide = query->wide;
@@ -42,8 +52,7 @@ payload_size(const AnagoQuery *query, int first, int n)
 
 	for (int i = first; i < first + n; i++)
 		if (!query->typbyvals[i] && !wide->tts_isnull[i])
-			size += MAXALIGN(datumGetSize(wide->tts_values[i], false,
-										  query->typlens[i]));
+			size += MAXALIGN(value_size(query, i, wide->tts_values[i]));
 	return size;
 }
 
@@ -60,8 +69,12 @@ copy_payload(AnagoQuery *query, AnagoRow *row, int first, int n, char *to)
 
 		if (query->typbyvals[first + i] || wide->tts_isnull[first + i])
 			continue;
-		size = datumGetSize(value, false, query->typlens[first + i]);
-		memcpy(to, DatumGetPointer(value), size);
+		size = value_size(query, first + i, value);
+		if (query->typlens[first + i] == -1 &&
+			VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(value)))
+			EOH_flatten_into(DatumGetEOHP(value), to, size);
+		else
+			memcpy(to, DatumGetPointer(value), size);
 		row->values[i] = wide->tts_values[first + i] = PointerGetDatum(to);
 		to += MAXALIGN(size);
 	}

@@ -19,10 +19,12 @@
 #include "postgres.h"
 
 #include "commands/extension.h"
+#include "nodes/parsenodes.h"
 #include "optimizer/paths.h"
 #include "utils/inval.h"
 #include "utils/syscache.h"
 
+#include "compat.h"
 #include "guc.h"
 #include "plan/paths.h"
 #include "plan/plan.h"
@@ -37,6 +39,14 @@ typedef enum Installed
 
 static Installed installed = INSTALLED_UNKNOWN;
 
+/*
+ * Is a scrollable cursor being planned?  Its plan must be a scan that can go
+ * back, and of which UPDATE ... WHERE CURRENT OF can find the row.  The hooks
+ * for paths are not told.
+ */
+static bool scrollable = false;
+
+static planner_hook_type prev_planner_hook = NULL;
 static set_rel_pathlist_hook_type prev_rel_hook = NULL;
 static set_join_pathlist_hook_type prev_join_hook = NULL;
 
@@ -70,12 +80,41 @@ is_installed(void)
 	return installed == INSTALLED_YES;
 }
 
+static PlannedStmt *
+plan_query(ANAGO_PLANNER_PARAMS)
+{
+	bool		outer = scrollable;
+	PlannedStmt *result;
+
+	scrollable = (cursorOptions & CURSOR_OPT_SCROLL) != 0;
+	PG_TRY();
+	{
+		if (prev_planner_hook)
+			result = prev_planner_hook(ANAGO_PLANNER_ARGS);
+		else
+			result = standard_planner(ANAGO_PLANNER_ARGS);
+	}
+	PG_FINALLY();
+	{
+		scrollable = outer;
+	}
+	PG_END_TRY();
+	return result;
+}
+
+static bool
+takes_part(const RelOptInfo *rel)
+{
+	return anago_enable && !scrollable && rel->indexlist != NIL &&
+		is_installed();
+}
+
 static void
 rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 {
 	if (prev_rel_hook)
 		prev_rel_hook(root, rel, rti, rte);
-	if (anago_enable && rel->indexlist != NIL && is_installed())
+	if (takes_part(rel))
 		anago_add_scan_paths(root, rel);
 }
 
@@ -85,7 +124,7 @@ join_pathlist(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
 {
 	if (prev_join_hook)
 		prev_join_hook(root, joinrel, outerrel, innerrel, jointype, extra);
-	if (anago_enable && innerrel->indexlist != NIL && is_installed())
+	if (takes_part(innerrel))
 		anago_add_join_paths(root, joinrel, outerrel, innerrel, jointype, extra);
 }
 
@@ -94,6 +133,8 @@ anago_plan_init(const CustomScanMethods *scan, const CustomScanMethods *join)
 {
 	anago_create_init(scan, join);
 
+	prev_planner_hook = planner_hook;
+	planner_hook = plan_query;
 	prev_rel_hook = set_rel_pathlist_hook;
 	set_rel_pathlist_hook = rel_pathlist;
 	prev_join_hook = set_join_pathlist_hook;

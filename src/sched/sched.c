@@ -207,13 +207,15 @@ forget_tasks(AnagoSched *sched)
 static bool
 sleep_for_page(AnagoSched *sched)
 {
-	if (anago_pages_wanted(sched->pages) + anago_pages_inflight(sched->pages) > 0)
-		anago_pages_pump(sched->pages, true);
-	else if (sched->nstalled == 0)
+	unstall_all(sched);
+	if (sched->ready_depths != 0)
+		return true;
+	if (anago_pages_wanted(sched->pages) + anago_pages_inflight(sched->pages) == 0)
 	{
-		Assert(sched->nlive == 0);
+		Assert(sched->nlive == 0 && sched->nstalled == 0);
 		return false;
 	}
+	anago_pages_pump(sched->pages, true);
 	sched->since_poll = 0;
 	unstall_all(sched);
 	return true;
