@@ -83,7 +83,8 @@ test:
 # ---------------------------------------------------------------------------
 # Parts of the test, and the long runs
 
-.PHONY: check-style check-tap check-core check-concurrent check-sim check-asan bench
+.PHONY: check-style check-tap check-core check-concurrent check-sim \
+	check-asan check-valgrind bench
 check-style:
 	ci/style.sh
 
@@ -106,6 +107,10 @@ check-sim:
 # The regression tests under AddressSanitizer
 check-asan:
 	ci/asan.sh
+
+# The regression tests with the server under Valgrind
+check-valgrind:
+	ci/valgrind.sh
 
 bench:
 	bench/bench.sh

@@ -35,11 +35,21 @@ row_nulls(AnagoRow *row, int n)
 	return (bool *) (row->values + n);
 }
 
+static bool
+is_expanded(const AnagoQuery *query, int i, Datum value)
+{
+	return query->typlens[i] == -1 &&
+		VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(value));
+}
+
+/*
+ * Bytes of a copy.  An expanded object (of a child plan) belongs to whoever
+ * made it, and is flattened, as tts_virtual_materialize() does.
+ */
 static Size
 value_size(const AnagoQuery *query, int i, Datum value)
 {
-	if (query->typlens[i] == -1 &&
-		VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(value)))
+	if (is_expanded(query, i, value))
 		return EOH_get_flat_size(DatumGetEOHP(value));
 	return datumGetSize(value, false, query->typlens[i]);
 }
@@ -70,8 +80,7 @@ copy_payload(AnagoQuery *query, AnagoRow *row, int first, int n, char *to)
 		if (query->typbyvals[first + i] || wide->tts_isnull[first + i])
 			continue;
 		size = value_size(query, first + i, value);
-		if (query->typlens[first + i] == -1 &&
-			VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(value)))
+		if (is_expanded(query, first + i, value))
 			EOH_flatten_into(DatumGetEOHP(value), to, size);
 		else
 			memcpy(to, DatumGetPointer(value), size);
