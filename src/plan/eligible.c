@@ -212,6 +212,65 @@ anago_join_eligible(PlannerInfo *root, RelOptInfo *joinrel)
 		anago_exprs_eligible(root, joinrel->reltarget->exprs, NULL);
 }
 
+/* Walker: does a query lock or change rows, at any level? */
+static bool
+locks_rows(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Query))
+	{
+		Query	   *query = (Query *) node;
+
+		return query->rowMarks != NIL || query->commandType != CMD_SELECT ||
+			query_tree_walker(query, locks_rows, context, 0);
+	}
+	return expression_tree_walker(node, locks_rows, context);
+}
+
+static Node *
+find_cte(PlannerInfo *root, const RangeTblEntry *rte)
+{
+	ListCell   *lc;
+
+	for (Index up = rte->ctelevelsup; up > 0; up--)
+		root = root->parent_root;
+	foreach(lc, root->parse->cteList)
+	{
+		CommonTableExpr *cte = lfirst_node(CommonTableExpr, lc);
+
+		if (strcmp(cte->ctename, rte->ctename) == 0)
+			return cte->ctequery;
+	}
+	return NULL;
+}
+
+/*
+ * May the rows of these relations be asked for ahead of demand?  A pipeline
+ * pulls more rows of a child plan than LIMIT or a cursor come to need, which
+ * must not be seen: as with rows locked by a subquery, or nextval() in it.
+ */
+bool
+anago_source_eligible(PlannerInfo *root, Relids relids)
+{
+	int			relid = -1;
+
+	while ((relid = bms_next_member(relids, relid)) >= 0)
+	{
+		RangeTblEntry *rte = planner_rt_fetch(relid, root);
+		Node	   *query = NULL;
+
+		if (rte->rtekind == RTE_SUBQUERY)
+			query = (Node *) rte->subquery;
+		else if (rte->rtekind == RTE_CTE)
+			query = find_cte(root, rte);
+		if (query != NULL &&
+			(locks_rows(query, NULL) || contain_volatile_functions(query)))
+			return false;
+	}
+	return true;
+}
+
 /*
  * Would core put a Result with a one-time filter above a plan with these
  * conditions?  Inside of a pipeline there is no place for one.

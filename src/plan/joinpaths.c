@@ -71,7 +71,8 @@ outer_candidates(PlannerInfo *root, RelOptInfo *outerrel, JoinType jointype,
 
 	if (jointype == JOIN_UNIQUE_OUTER)
 		cheapest = anago_unique_outer_path(root, outerrel, sjinfo);
-	if (cheapest && cheapest->param_info == NULL)
+	if (cheapest && cheapest->param_info == NULL &&
+		anago_source_eligible(root, outerrel->relids))
 		result = list_make1(cheapest);
 	if (jointype == JOIN_UNIQUE_OUTER)
 		return result;
