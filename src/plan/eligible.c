@@ -105,12 +105,53 @@ anago_exprs_eligible(PlannerInfo *root, List *exprs, Relids probed)
 	return exprs == NIL || !has_unsupported((Node *) exprs, probed);
 }
 
-/* Conditions that steps evaluate, as far ahead of demand as they like. */
+/*
+ * Walker: does it lock or change rows, or call a volatile function, at any
+ * level?  Sublinks have become SubPlans by now, whose queries core's own
+ * contain_volatile_functions() does not look into.
+ */
 static bool
-quals_eligible(PlannerInfo *root, List *rinfos, Relids probed)
+effects_walker(Node *node, PlannerGlobal *glob)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, RestrictInfo))
+		return effects_walker((Node *) ((RestrictInfo *) node)->clause, glob);
+	if (IsA(node, Query))
+	{
+		Query	   *query = (Query *) node;
+
+		return query->rowMarks != NIL || query->commandType != CMD_SELECT ||
+			query_tree_walker(query, effects_walker, glob, 0);
+	}
+	if (IsA(node, SubPlan))
+	{
+		int			id = ((SubPlan *) node)->plan_id;
+		PlannerInfo *subroot = list_nth_node(PlannerInfo, glob->subroots, id - 1);
+		Node	   *query = (Node *) subroot->parse;
+
+		if (contain_volatile_functions(query) || effects_walker(query, glob))
+			return true;
+	}
+	return expression_tree_walker(node, effects_walker, glob);
+}
+
+/* Would it be seen that this is evaluated ahead of demand? */
+static bool
+has_effects(PlannerInfo *root, Node *node)
+{
+	return contain_volatile_functions(node) || effects_walker(node, root->glob);
+}
+
+/*
+ * Conditions, as RestrictInfos, that steps evaluate, as far ahead of demand as
+ * they like.  `probed` are the tables that steps read.
+ */
+bool
+anago_quals_eligible(PlannerInfo *root, List *rinfos, Relids probed)
 {
 	return anago_exprs_eligible(root, rinfos, probed) &&
-		!contain_volatile_functions((Node *) rinfos);
+		!has_effects(root, (Node *) rinfos);
 }
 
 static bool
@@ -131,7 +172,7 @@ index_clauses_eligible(PlannerInfo *root, IndexPath *ipath)
 				!IsA(clause, NullTest))
 				return false;
 		}
-		if (!quals_eligible(root, iclause->indexquals, ipath->path.parent->relids))
+		if (!anago_quals_eligible(root, iclause->indexquals, ipath->path.parent->relids))
 			return false;
 	}
 	return true;
@@ -194,9 +235,9 @@ anago_index_path_eligible(PlannerInfo *root, IndexPath *ipath)
 		ipath->indexorderbys != NIL || ipath->path.parallel_aware)
 		return false;
 	if (ipath->path.param_info &&
-		!quals_eligible(root, ipath->path.param_info->ppi_clauses, relids))
+		!anago_quals_eligible(root, ipath->path.param_info->ppi_clauses, relids))
 		return false;
-	return quals_eligible(root, index->indrestrictinfo, relids) &&
+	return anago_quals_eligible(root, index->indrestrictinfo, relids) &&
 		index_clauses_eligible(root, ipath) && !needs_skips(ipath);
 }
 
@@ -210,22 +251,6 @@ anago_join_eligible(PlannerInfo *root, RelOptInfo *joinrel)
 {
 	return bms_is_empty(joinrel->lateral_relids) &&
 		anago_exprs_eligible(root, joinrel->reltarget->exprs, NULL);
-}
-
-/* Walker: does a query lock or change rows, at any level? */
-static bool
-locks_rows(Node *node, void *context)
-{
-	if (node == NULL)
-		return false;
-	if (IsA(node, Query))
-	{
-		Query	   *query = (Query *) node;
-
-		return query->rowMarks != NIL || query->commandType != CMD_SELECT ||
-			query_tree_walker(query, locks_rows, context, 0);
-	}
-	return expression_tree_walker(node, locks_rows, context);
 }
 
 static Node *
@@ -264,8 +289,7 @@ anago_source_eligible(PlannerInfo *root, Relids relids)
 			query = (Node *) rte->subquery;
 		else if (rte->rtekind == RTE_CTE)
 			query = find_cte(root, rte);
-		if (query != NULL &&
-			(locks_rows(query, NULL) || contain_volatile_functions(query)))
+		if (query != NULL && has_effects(root, query))
 			return false;
 	}
 	return true;

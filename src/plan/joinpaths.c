@@ -162,8 +162,7 @@ restrictions_eligible(PlannerInfo *root, JoinPathExtraData *extra,
 {
 	return !anago_has_gate(root, extra->restrictlist) &&
 		!anago_has_gate(root, innerrel->baserestrictinfo) &&
-		anago_exprs_eligible(root, extra->restrictlist, innerrel->relids) &&
-		!contain_volatile_functions((Node *) extra->restrictlist);
+		anago_quals_eligible(root, extra->restrictlist, innerrel->relids);
 }
 
 void
