@@ -131,13 +131,12 @@ sim_poll(AnagoIo *base, AnagoIoRead **done, int max)
 
 		if (sim->polls_left > 0)
 			sim->polls_left--;
-		if (sim->read != NULL && (sim->polls_left > 0 || n == max))
+		if (sim->polls_left > 0 || n == max)
 		{
 			i++;
 			continue;
 		}
-		if (sim->read != NULL)
-			done[n++] = sim->read;
+		done[n++] = sim->read;
 		*sim = io->reads[--io->nreads];
 	}
 	sim_shuffle(io, done, n);
@@ -182,7 +181,10 @@ sim_forget(AnagoIo *base, AnagoIoRead *read)
 
 	for (int i = 0; i < io->nreads; i++)
 		if (io->reads[i].read == read)
-			io->reads[i].read = NULL;
+		{
+			io->reads[i] = io->reads[--io->nreads];
+			return;
+		}
 }
 
 static bool

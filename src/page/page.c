@@ -330,7 +330,8 @@ reap(AnagoPages *pages)
 	int			total = 0;
 	int			n = PAGE_BATCH;
 
-	while (n == PAGE_BATCH && pages->ninflight > 0)
+	/* also with none of ours on its way: forgotten reads give back room here */
+	while (n == PAGE_BATCH)
 	{
 		instr_time	now;
 
