@@ -152,7 +152,7 @@ ring_hint(int err)
 		case ENFILE:
 			return "Raise the limit on open files of the server (ulimit -n).";
 		default:
-			return NULL;
+			return "Set anago.io_method to sync or pgaio to keep it from being tried.";
 	}
 }
 

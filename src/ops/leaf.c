@@ -314,7 +314,7 @@ mark_entries(Page page, ItemPointer killed, int nkilled)
 /*
  * Mark index entries whose tuples are dead, so that later scans skip them and
  * insertions reuse their space.  A hint: it is not logged, and left out where
- * the page is not at hand or has changed.
+ * the page is no longer in shared buffers or has changed.
  */
 static void
 mark_killed(AnagoStep *step, AnagoHits *hits)
