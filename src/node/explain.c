@@ -196,8 +196,9 @@ show_run_text(const ExplainCxt *cxt, const AnagoPageCounters *pages,
 	StringInfo	str = es->str;
 
 	indent_text(es);
-	appendStringInfo(str, "Tasks: " INT64_FORMAT "  Peak: %d  Memory: " INT64_FORMAT "kB\n",
-					 sched->tasks, sched->live_peak, memory_kb);
+	appendStringInfo(str, "Tasks: " INT64_FORMAT "  Peak: %d of %d bytes  Memory: "
+					 INT64_FORMAT "kB\n", sched->tasks, sched->live_peak,
+					 ANAGO_TASK_SIZE, memory_kb);
 	indent_text(es);
 	appendStringInfo(str, "Reads: method=%s issued=" INT64_FORMAT
 					 " shared=" INT64_FORMAT " synchronous=" INT64_FORMAT
@@ -235,6 +236,7 @@ show_run(const ExplainCxt *cxt)
 	}
 	ExplainPropertyInteger("Tasks", NULL, sched->tasks, es);
 	ExplainPropertyInteger("Peak Tasks", NULL, sched->live_peak, es);
+	ExplainPropertyInteger("Task Size", "B", ANAGO_TASK_SIZE, es);
 	ExplainPropertyInteger("Memory", "kB", memory_kb, es);
 	ExplainPropertyText("I/O Method", anago_pages_method(query->pages), es);
 	ExplainPropertyInteger("Reads Issued", NULL, pages->reads, es);
