@@ -1,0 +1,261 @@
+"""Run a query with anago and without, compare the rows, show a difference.
+
+Both runs see one snapshot: they happen in one REPEATABLE READ transaction.
+Each is inside a savepoint, so that an error does not lose the snapshot.
+"""
+
+import json
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+
+import psycopg
+from psycopg import errors
+
+# Stock gets less time than anago: what stock can do, anago must.
+STOCK_TIMEOUT_MS = 4_000
+ANAGO_TIMEOUT_MS = 10_000
+
+# debug_force takes bad plans, too.  Out of time is no difference if the same
+# plan takes this long with one task at a time and ordinary reads.
+SLOW_PLAN_S = 0.5
+
+# What anago may answer when the simulator fails a read for good.
+READ_ERRORS = (errors.IoError, errors.DataCorrupted)
+
+SHOWN_ROWS = 5
+
+
+@dataclass
+class Outcome:
+    """What a query gave: rows or an error."""
+    rows: list = None
+    error: Exception = None
+
+    def describe(self) -> str:
+        if self.error is not None:
+            name = type(self.error).__name__
+            return f"{name}: {str(self.error).strip()}"
+        return f"{len(self.rows)} rows"
+
+
+@dataclass
+class Difference(Exception):
+    """Stock and anago do not agree; str() has all that is needed to look."""
+    query: object
+    settings: dict
+    stock: Outcome
+    anago: Outcome
+    plan: str
+    notes: list = field(default_factory=list)
+
+    def __str__(self):
+        lines = ["DIFFERENCE", f"stock: {self.stock.describe()}",
+                 f"anago: {self.anago.describe()}", *self._rows(), *self.notes,
+                 f"executed as: {self.query.execute}"
+                 f"{', ordered' * self.query.ordered}",
+                 *(f"set {name} = '{value}';"
+                   for name, value in self.settings.items()),
+                 *_as_script(self.query), "plan with anago:", self.plan]
+        return "\n".join(lines)
+
+    def _rows(self):
+        if self.stock.error or self.anago.error:
+            return
+        stock, anago = Counter(_keys(self.stock)), Counter(_keys(self.anago))
+        for name, more in (("missing", stock - anago), ("extra", anago - stock)):
+            rows = list(more.elements())
+            if rows:
+                yield f"{name} with anago: {len(rows)} rows, of these:"
+                yield from ("    " + row for row in rows[:SHOWN_ROWS])
+        if stock == anago:
+            yield "the same rows in another order"
+
+
+def _keys(outcome):
+    return [repr(row) for row in outcome.rows]
+
+
+def _as_script(query):
+    if not query.values:
+        return [query.sql + ";"]
+    return [f"prepare q ({', '.join(query.types)}) as {query.sql};",
+            f"execute q ({', '.join(query.values)});"]
+
+
+def same(stock: Outcome, anago: Outcome, ordered: bool) -> bool:
+    """Do two outcomes agree?  Two errors agree if their SQLSTATE does."""
+    if stock.error or anago.error:
+        return (stock.error is not None and anago.error is not None
+                and stock.error.sqlstate == anago.error.sqlstate)
+    if ordered:
+        return stock.rows == anago.rows
+    return Counter(_keys(stock)) == Counter(_keys(anago))
+
+
+def capabilities(conn):
+    """(I/O methods, modes) of this build's anago, without `auto`."""
+    conn.execute("load 'anago'")
+    rows = dict(conn.execute(
+        "select name, enumvals from pg_settings where name in "
+        "('anago.io_method', 'anago.mode')").fetchall())
+    return rows["anago.io_method"], rows["anago.mode"]
+
+
+def apply(conn, settings):
+    """Exactly these settings, in two round trips."""
+    conn.execute("reset all")
+    calls = ", ".join("set_config(%s, %s, false)" for _ in settings)
+    conn.execute(f"select {calls}",
+                 [str(word) for pair in settings.items() for word in pair])
+
+
+def run(conn, query, timeout_ms=ANAGO_TIMEOUT_MS) -> Outcome:
+    """Run it as query.execute says; errors of the server are an outcome."""
+    conn.execute("savepoint before_query")
+    conn.execute(f"set statement_timeout = {timeout_ms}")
+    try:
+        rows = _RUN[query.execute](conn, query)
+        conn.execute("release savepoint before_query")
+        return Outcome(rows=rows)
+    except psycopg.OperationalError as err:
+        if conn.closed:
+            raise
+        return _failed(conn, err)
+    except psycopg.Error as err:
+        return _failed(conn, err)
+
+
+def _failed(conn, err) -> Outcome:
+    conn.execute("rollback to savepoint before_query")
+    return Outcome(error=err)
+
+
+def _run_plain(conn, query):
+    return conn.execute(query.sql).fetchall()
+
+
+def _run_prepared(conn, query):
+    _prepare(conn, query)
+    return conn.execute(_execute_text(query)).fetchall()
+
+
+def _run_cursor(conn, query):
+    """Few rows, then the rest; an ordered one also backward."""
+    scroll = "scroll" if query.ordered else "no scroll"
+    conn.execute(f"declare c {scroll} cursor for {query.sql}")
+    steps = ["3", "forward 10"]
+    if query.ordered:
+        steps += ["backward 4", "first", "last", "absolute 2"]
+    rows = []
+    for step in [*steps, "all"]:
+        rows += conn.execute(f"fetch {step} from c").fetchall()
+    conn.execute("close c")
+    return rows
+
+
+_RUN = {"plain": _run_plain, "prepared": _run_prepared, "cursor": _run_cursor}
+
+
+def _prepare(conn, query):
+    conn.execute("deallocate all")
+    types = f"({', '.join(query.types)})" if query.types else ""
+    conn.execute(f"prepare q {types} as {query.sql}")
+
+
+def _execute_text(query) -> str:
+    values = f"({', '.join(query.values)})" if query.values else ""
+    return f"execute q {values}"
+
+
+def plan_of(conn, query) -> str:
+    """EXPLAIN under the settings of now, as JSON text."""
+    sql = query.sql
+    if query.execute == "prepared":
+        _prepare(conn, query)
+        sql = _execute_text(query)
+    row = conn.execute(f"explain (format json, costs off) {sql}").fetchone()
+    return json.dumps(row[0][0]["Plan"], indent=1)
+
+
+class Tally:
+    """What a run of comparisons amounted to."""
+
+    def __init__(self):
+        self.counts = Counter()
+        self.differences = []
+
+    def add(self, other):
+        self.counts += other.counts
+        self.differences += other.differences
+
+    def summary(self) -> str:
+        compared = self.counts["compared"]
+        return (f"{compared} queries compared, "
+                f"{len(self.differences)} differences "
+                f"({self.counts['anago plans']} with an anago plan, "
+                f"{self.counts['with rows']} gave rows, "
+                f"{self.counts['stock errors']} failed in stock, "
+                f"{self.counts['skipped']} were too slow, "
+                f"{self.counts['injected errors']} injected errors seen)")
+
+
+def compare_once(conn, query, shared_settings, anago_settings, tally,
+                 timeout_ms=ANAGO_TIMEOUT_MS):
+    """One query both ways, in the snapshot of the open transaction.
+
+    Where anago_settings inject read errors, or anago has only a short time,
+    it may also answer with just that error.
+    """
+    apply(conn, shared_settings)
+    stock = run(conn, query, STOCK_TIMEOUT_MS)
+    if isinstance(stock.error, errors.QueryCanceled):
+        tally.counts["skipped"] += 1
+        return
+    apply(conn, {**shared_settings, **anago_settings})
+    plan = plan_of(conn, query) if stock.error is None else "(none)"
+    anago = run(conn, query, timeout_ms)
+    tally.counts["compared"] += 1
+    tally.counts["stock errors"] += stock.error is not None
+    tally.counts["with rows"] += bool(stock.rows)
+    tally.counts["anago plans"] += "anago" in plan.lower()
+    if anago.error and isinstance(anago.error, _asked_for(anago_settings, timeout_ms)):
+        tally.counts["injected errors"] += 1
+    elif (isinstance(anago.error, errors.QueryCanceled)
+          and _slow_in_series(conn, query)):
+        tally.counts["skipped"] += 1
+    elif not same(stock, anago, query.ordered):
+        settings = {**shared_settings, **anago_settings}
+        raise Difference(query, settings, stock, anago, plan)
+
+
+def _slow_in_series(conn, query) -> bool:
+    """Is it the plan that takes its time, and not the out-of-order run?"""
+    conn.execute("set anago.mode = 'serial'")
+    start = time.monotonic()
+    run(conn, query)
+    return time.monotonic() - start > SLOW_PLAN_S
+
+
+def _asked_for(anago_settings, timeout_ms):
+    """The errors that these settings and this time limit ask for."""
+    classes = ()
+    if float(anago_settings.get("anago.sim_fault_rate", 0)) > 0:
+        classes += READ_ERRORS
+    if timeout_ms < ANAGO_TIMEOUT_MS:
+        classes += (errors.QueryCanceled,)
+    return classes
+
+
+def repeat_difference(conn, difference, shared_settings):
+    """In the same snapshot: does it come again, and does stock agree?"""
+    for name, settings in (("stock", shared_settings),
+                           ("anago", difference.settings)):
+        outcomes = []
+        for _ in range(3):
+            apply(conn, settings)
+            again = run(conn, difference.query)
+            agrees = same(difference.stock, again, difference.query.ordered)
+            outcomes.append("as stock" if agrees else again.describe())
+        difference.notes.append(f"{name} three times again, same snapshot: "
+                                + "; ".join(outcomes))

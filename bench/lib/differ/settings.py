@@ -1,0 +1,58 @@
+"""Random settings of a session and of a server, from a seed."""
+
+# What the planner may be told, each with its chance, so that all kinds of
+# plans come up around anago's.
+PLANNER_OFF = {"enable_hashjoin": 0.6, "enable_mergejoin": 0.6,
+               "enable_seqscan": 0.7, "enable_bitmapscan": 0.5,
+               "enable_indexonlyscan": 0.15, "enable_memoize": 0.5,
+               "enable_material": 0.3, "enable_sort": 0.2,
+               "enable_hashagg": 0.2, "enable_incremental_sort": 0.2}
+
+INFLIGHT = (1, 2, 3, 4, 7, 16, 64, 256, 1024, 4096)
+
+
+def planner(rng) -> dict:
+    """Settings of the planner; the same for both sides of a comparison."""
+    made = {name: "off" for name, chance in PLANNER_OFF.items()
+            if rng.random() < chance}
+    made["plan_cache_mode"] = rng.choice(
+        ["auto", "force_generic_plan", "force_custom_plan"])
+    made["work_mem"] = rng.choice(["64kB", "4MB"])
+    made["random_page_cost"] = rng.choice([1, 4])
+    made["max_parallel_workers_per_gather"] = rng.choice([0, 0, 0, 2])
+    return made
+
+
+def anago(rng, methods, modes, method=None) -> dict:
+    """Settings of anago; `methods` and `modes` are what this build has."""
+    made = {"anago.enable": "on",
+            "anago.debug_force": "on" if rng.random() < 0.9 else "off",
+            "anago.mode": rng.choices(
+                modes, [5 if mode == "ooo" else 1 for mode in modes])[0],
+            "anago.io_method": method or rng.choice(methods),
+            "anago.max_inflight_reads": rng.choice(INFLIGHT)}
+    if made["anago.io_method"] == "sim":
+        made.update(simulator(rng))
+    return made
+
+
+def simulator(rng, faults=False) -> dict:
+    """Order, delays and faults of simulated reads."""
+    return {"anago.sim_seed": rng.randint(1, 2**31 - 1),
+            "anago.sim_delay": rng.choice([0, 1, 3, 20]),
+            "anago.sim_hit_rate": rng.choice([0, 0, 0.5, 0.9, 1]),
+            "anago.sim_hint_fault_rate": rng.choice([0, 0, 0.01, 0.3, 1]),
+            "anago.sim_fault_rate":
+                rng.choice([0.0005, 0.003, 0.02, 0.2]) if faults else 0}
+
+
+def server(rng, major) -> dict:
+    """A server that must really read: its buffers hold a part of the data."""
+    made = {"shared_buffers": rng.choice(["1MB", "2MB", "4MB", "8MB"]),
+            "fsync": "off", "max_connections": 30,
+            "session_preload_libraries": "anago",
+            "log_min_messages": "warning",
+            "stats_fetch_consistency": "none"}
+    if major >= 18:
+        made["io_method"] = rng.choice(["worker", "io_uring", "sync"])
+    return made

@@ -1,0 +1,133 @@
+"""Where and with what something was measured, and whether others disturbed."""
+
+import datetime
+import os
+import subprocess
+import time
+from pathlib import Path
+
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+
+# More than this much of a core used by others marks a run as busy.  Kernel
+# threads count as others, and complete our reads: so not near zero.
+BUSY_CORES = 0.35
+
+# CPU is counted in ticks of 10 ms, core by core: a short run sees noise.
+TICK_NOISE_S = 0.05
+
+QUIET_SAMPLE_S = 0.3
+
+# How long a run waits for others to leave the machine alone; --patience.
+patience_s = 5.0
+
+
+def describe(cluster=None, device=None) -> dict:
+    """What the header of every result says."""
+    facts = {
+        "date": datetime.datetime.now(datetime.timezone.utc)
+                .strftime("%Y-%m-%d %H:%M UTC"),
+        "commit": commit(),
+        "cpu": _cpu_model(),
+        "cores": os.cpu_count(),
+        "memory_gib": round(os.sysconf("SC_PAGE_SIZE")
+                            * os.sysconf("SC_PHYS_PAGES") / 2**30),
+        "kernel": os.uname().release,
+    }
+    if device:
+        facts["device"] = device.name
+        facts["file_system"] = device.file_system
+    if cluster:
+        facts["postgresql"] = cluster.version()
+    return facts
+
+
+def commit() -> str:
+    """Commit of the checkout; with '+' when files differ from it."""
+    here = Path(__file__).parent
+
+    def git(*args):
+        return subprocess.run(["git", "-C", here, *args], capture_output=True,
+                              text=True, check=False).stdout.strip()
+    head = git("rev-parse", "--short", "--verify", "-q", "HEAD") or "none"
+    return head + ("+" if git("status", "--porcelain", "-uno") else "")
+
+
+def _cpu_model() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return "unknown"
+
+
+def wait_until_quiet():
+    """Wait, at most patience_s, until others leave the machine alone.
+
+    To be called while nothing of ours runs.  Returns whether it got quiet.
+    """
+    end = time.monotonic() + patience_s
+    while True:
+        _, _, disturbed = CpuWatch().start().after(QUIET_SAMPLE_S)
+        if not disturbed or time.monotonic() >= end:
+            return not disturbed
+
+
+class CpuWatch:
+    """CPU used by a cluster, this process, and everybody else.
+
+    Counted from start() to stop().  Without a cluster, what this process
+    started and waited for is the only thing that is ours.
+    """
+
+    def __init__(self, cluster=None):
+        self.cluster = cluster
+
+    def start(self):
+        self._at = self._read()
+        return self
+
+    def after(self, seconds):
+        """stop() after a while."""
+        time.sleep(seconds)
+        return self.stop()
+
+    def stop(self):
+        """Return (CPU seconds of the cluster, cores used by others, busy)."""
+        now = self._read()
+        elapsed = max(now[0] - self._at[0], 1e-9)
+        all_cores = (now[1] - self._at[1]) / elapsed
+        cluster = now[2] - self._at[2]
+        client = (now[3] - self._at[3]) / elapsed
+        others = max(all_cores - cluster / elapsed - client, 0.0)
+        disturbed = others * elapsed > BUSY_CORES * elapsed + TICK_NOISE_S
+        return cluster, others, disturbed
+
+    def _read(self):
+        times = os.times()
+        client = (times.user + times.system
+                  + times.children_user + times.children_system)
+        cluster = (_tree_cpu_s(self.cluster.postmaster_pid())
+                   if self.cluster else 0.0)
+        return time.monotonic(), _machine_cpu_s(), cluster, client
+
+
+def _machine_cpu_s() -> float:
+    """Seconds all cores together have been busy (steal included)."""
+    fields = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]
+    user, nice, system, _, _, irq, softirq, steal = map(int, fields[:8])
+    return (user + nice + system + irq + softirq + steal) / TICKS_PER_S
+
+
+def _tree_cpu_s(pid) -> float:
+    """CPU of a process, its children, and its children that have ended."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return (sum(_process_times(pid)) + sum(
+        sum(_process_times(child)[:2]) for child in children)) / TICKS_PER_S
+
+
+def _process_times(pid):
+    """utime, stime, cutime, cstime in ticks; zeros if it has just ended."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return 0, 0, 0, 0
+    return tuple(map(int, stat.rsplit(")", 1)[1].split()[11:15]))

@@ -1,0 +1,55 @@
+"""One look for all plots; each is written as PNG and SVG."""
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt  # noqa: E402  (the backend comes first)
+
+# Anago is always the same colour, and so is stock.
+COLOURS = {"ooo": "#d1495b", "serial": "#8d96a3", "static": "#edae49",
+           "stock": "#00798c", "stock default": "#66a5ad",
+           "stock tuned": "#00798c", "fio": "#30638e"}
+
+plt.rcParams.update({
+    "figure.figsize": (7.0, 4.2), "figure.dpi": 120, "font.size": 10,
+    "axes.grid": True, "grid.alpha": 0.3, "axes.spines.top": False,
+    "axes.spines.right": False, "legend.frameon": False,
+    "svg.hashsalt": "anago",
+})
+
+
+FOOTER = ("postgresql", "cpu", "cores", "memory_gib", "device", "commit")
+
+
+def save(figure, results, suffix=""):
+    """Write PNG and SVG beside the results, with a footer that says where."""
+    facts = results.header
+    figure.text(0.01, 0.005, " · ".join(f"{key} {facts[key]}" for key in FOOTER
+                                        if key in facts),
+                fontsize=5.5, color="#666666")
+    figure.tight_layout(rect=(0, 0.02, 1, 1))
+    for kind in (".png", ".svg"):
+        figure.savefig(results.path(suffix + kind))
+    plt.close(figure)
+
+
+def grouped_bars(axes, groups, series, log=False):
+    """Bars: groups on the x axis, one bar for each (name, values, ranges).
+
+    `ranges` is a list of (low, high) for whiskers, or None.
+    """
+    width = 0.8 / len(series)
+    for number, (name, values, ranges) in enumerate(series):
+        xs = [g + (number - (len(series) - 1) / 2) * width
+              for g in range(len(groups))]
+        whiskers = None
+        if ranges:
+            whiskers = [[v - low for v, (low, _) in zip(values, ranges)],
+                        [high - v for v, (_, high) in zip(values, ranges)]]
+        axes.bar(xs, values, width * 0.92, label=name, yerr=whiskers,
+                 color=COLOURS.get(name), capsize=2, ecolor="#444444")
+    axes.set_xticks(range(len(groups)), groups)
+    if log:
+        axes.set_yscale("log")
+    axes.legend()

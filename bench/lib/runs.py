@@ -1,0 +1,234 @@
+"""Timed runs: interleaved repetitions, cold or cached, rows compared.
+
+Cold means: server stopped, its files out of the kernel's cache, server
+started, catalogs and the index's meta page warmed by planning the query, then
+the query.  That it was cold is checked: the device must have read at least
+COLD_FRACTION of the bytes that were missing in shared buffers.
+"""
+
+import hashlib
+import json
+import statistics
+import time
+from dataclasses import dataclass, field
+
+from lib.machine import CpuWatch, wait_until_quiet
+
+BLOCK = 8192
+COLD_FRACTION = 0.9
+
+# Cached runs repeat a query that is shorter than this.
+CACHED_S = 0.3
+
+# Shared buffers of a cold run: as in the published figures.
+COLD_SERVER = {"shared_buffers": "2GB"}
+
+
+class RowsDiffer(Exception):
+    """Two variants of one query gave different rows."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One way to run a query."""
+    name: str
+    sql: str
+    session: dict = field(default_factory=dict)
+    server: dict = field(default_factory=dict)
+    query: str = ""         # short name of the query
+
+
+@dataclass
+class Run:
+    """One timed execution; a line of the CSV file."""
+    query: str
+    variant: str
+    repetition: int
+    seconds: float
+    device_reads: int           # requests the device completed
+    device_bytes: int
+    pages_missing: int          # blocks not found in shared buffers
+    cpu_seconds: float          # of all the server's processes; 10 ms ticks
+    others_cores: float         # CPU used by anybody else
+    marks: str                  # "", "busy", "not cold", both
+    rows: int
+    digest: str                 # of the rows, as a multiset
+    plan: str
+
+    @property
+    def device_reads_per_s(self) -> float:
+        return self.device_reads / self.seconds
+
+    @property
+    def pages_per_s(self) -> float:
+        return self.pages_missing / self.seconds
+
+
+def digest_of(rows) -> str:
+    """Digest of rows as a multiset: their order does not matter."""
+    text = "\n".join(sorted(map(repr, rows)))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def set_session(conn, settings):
+    """Exactly these settings: what was set before on this connection goes."""
+    conn.execute("reset all")
+    for name, value in settings.items():
+        conn.execute("select set_config(%s, %s, false)", (name, str(value)))
+
+
+def plan_of(conn, sql) -> dict:
+    """EXPLAIN of a query: the top plan node."""
+    row = conn.execute(f"explain (format json) {sql}").fetchone()
+    return row[0][0]["Plan"]
+
+
+def plan_summary(node) -> str:
+    """A plan as one line: NestLoop(IndexScan t_idx, ...)."""
+    name = node.get("Custom Plan Provider") or node["Node Type"]
+    name = name.replace(" ", "")
+    if node.get("Parallel Aware"):
+        name = "Parallel" + name
+    what = node.get("Index Name") or node.get("Relation Name")
+    if what:
+        name += " " + what
+    inside = ", ".join(plan_summary(child) for child in node.get("Plans", []))
+    return f"{name}({inside})" if inside else name
+
+
+def _blocks_missing(conn) -> int:
+    """Blocks of this database not found in shared buffers, so far."""
+    conn.execute("select pg_stat_force_next_flush()")
+    return conn.execute("select blks_read from pg_stat_database "
+                        "where datname = current_database()").fetchone()[0]
+
+
+def run_here(cluster, conn, device, variant, repetition, loops=1) -> Run:
+    """Run on this connection, whatever is cached.
+
+    With `loops`, seconds are those of one of so many executions.
+    """
+    plan = plan_summary(plan_of(conn, variant.sql))
+    cpu = CpuWatch(cluster).start()
+    missing, reads = _blocks_missing(conn), device.reads()
+    start = time.perf_counter()
+    for _ in range(loops):
+        rows = conn.execute(variant.sql).fetchall()
+    seconds = (time.perf_counter() - start) / loops
+    reads = device.reads() - reads
+    missing = _blocks_missing(conn) - missing
+    cpu_seconds, others_cores, disturbed = cpu.stop()
+    return Run(variant.query, variant.name, repetition, seconds,
+               reads.requests, reads.bytes, missing,
+               cpu_seconds / loops, round(others_cores, 3),
+               "busy" if disturbed else "",
+               len(rows), digest_of(rows), plan)
+
+
+def run_cold(cluster, dbname, device, variant, repetition) -> Run:
+    """Run once with nothing cached, in a server of its own."""
+    cluster.restart_cold({**COLD_SERVER, **variant.server})
+    with cluster.connect(dbname) as conn:
+        set_session(conn, variant.session)
+        wait_until_quiet()
+        run = run_here(cluster, conn, device, variant, repetition)
+    if run.device_bytes < COLD_FRACTION * run.pages_missing * BLOCK:
+        run.marks = " ".join(filter(None, [run.marks, "not cold"]))
+    return run
+
+
+def run_cached(cluster, conn, device, variant, repetition) -> Run:
+    """Run for at least CACHED_S on a warm connection; a read marks the run."""
+    set_session(conn, variant.session)
+    start = time.perf_counter()
+    conn.execute(variant.sql).fetchall()
+    once = time.perf_counter() - start
+    loops = max(1, round(CACHED_S / once))
+    run = run_here(cluster, conn, device, variant, repetition, loops)
+    if run.pages_missing:
+        run.marks = " ".join(filter(None, [run.marks, "not cached"]))
+    return run
+
+
+def interleaved(variants, repetitions, run_once, sink):
+    """Run every variant `repetitions` times, taking turns.
+
+    Each round starts with another variant, so that none always follows the
+    same neighbour.  Each run goes to `sink` as it comes; rows of every run of
+    a query must be the same.
+    """
+    runs, seen = [], {}
+    for repetition in range(repetitions):
+        turn = repetition % len(variants)
+        for variant in variants[turn:] + variants[:turn]:
+            run = run_once(variant, repetition)
+            first = seen.setdefault(run.query, run)
+            if (run.rows, run.digest) != (first.rows, first.digest):
+                raise RowsDiffer(f"query {run.query}: rows of {run.variant!r} "
+                                 f"differ from those of {first.variant!r}")
+            runs.append(run)
+            sink(run)
+    return runs
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Several runs of one variant."""
+    median: float
+    low: float
+    high: float
+    runs: int
+    marked: int
+
+    def __str__(self):
+        return (f"{short(self.median)} ({short(self.low)}-{short(self.high)})"
+                + ("*" if self.marked else ""))
+
+
+def short(value) -> str:
+    """Three digits that count, without an exponent."""
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+
+
+def summary(runs, what=lambda run: run.seconds) -> Summary:
+    """Median and range; unmarked runs only, if there are three of them."""
+    clean = [run for run in runs if not run.marks]
+    used = clean if len(clean) >= 3 else runs
+    values = [what(run) for run in used]
+    return Summary(statistics.median(values), min(values), max(values),
+                   len(values), len(runs) - len(clean))
+
+
+def of(runs, query, variant):
+    """The runs of one variant of one query."""
+    return [r for r in runs if r.query == query and r.variant == variant]
+
+
+def ratio(runs, query, above, below, what=lambda run: run.seconds) -> Summary:
+    """what(above) / what(below), taken in each repetition, then summed up."""
+    pairs = zip(of(runs, query, above), of(runs, query, below))
+    ratios = [(what(a) / what(b), bool(a.marks or b.marks)) for a, b in pairs]
+    clean = [value for value, marked in ratios if not marked]
+    used = clean if len(clean) >= 3 else [value for value, _ in ratios]
+    return Summary(statistics.median(used), min(used), max(used), len(used),
+                   sum(marked for _, marked in ratios))
+
+
+def explain_analyze(conn, sql) -> dict:
+    """EXPLAIN (ANALYZE, BUFFERS) without per-row timing: the whole document."""
+    row = conn.execute("explain (analyze, buffers, timing off, format json) "
+                       + sql).fetchone()
+    return row[0][0]
+
+
+def find_nodes(node, wanted):
+    """All plan nodes for which wanted(node) holds, top first."""
+    found = [node] if wanted(node) else []
+    for child in node.get("Plans", []):
+        found += find_nodes(child, wanted)
+    return found
+
+
+def anago_nodes(plan):
+    return find_nodes(plan, lambda node: "anago" in json.dumps(
+        node.get("Custom Plan Provider", "")).lower())

@@ -1,0 +1,41 @@
+"""Load TPC-H into a private cluster, at any scale, restartable.
+
+    bench/python bench/load.py --scale 10
+
+See lib/load.py for how.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+from lib.cluster import ClusterError
+from lib.ending import main_of
+from lib.load import load
+from lib.places import add_place_options, cluster_of
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__.split("\n\n")[0],
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    add_place_options(parser)
+    parser.add_argument("--jobs", type=int, default=2,
+                        help="pieces loaded at the same time")
+    args = parser.parse_args()
+    cluster = cluster_of(args)
+    try:
+        seconds = load(cluster, args.scale, args.jobs)
+    except ClusterError as err:
+        sys.exit(f"load: {err}")
+    except KeyboardInterrupt:
+        print("the same command goes on from here", file=sys.stderr)
+        raise
+    size = sum(f.stat().st_size for f in Path(cluster.data).rglob("*")
+               if f.is_file())
+    print(f"loaded scale {args.scale:g} in {seconds:.0f} s, "
+          f"{size / 1e9:.1f} GB in {cluster.root}")
+
+
+if __name__ == "__main__":
+    main_of("load", main)
