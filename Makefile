@@ -112,5 +112,6 @@ check-asan:
 check-valgrind:
 	ci/valgrind.sh
 
+# Queries A-D against stock's same plan and against the device
 bench:
-	bench/bench.sh
+	bench/python bench/one_process.py --scale 1

@@ -17,15 +17,17 @@
 
 StaticAssertDecl((SLOTS & (SLOTS - 1)) == 0, "slots are addressed by a mask");
 
+typedef struct Slot
+{
+	BlockNumber blkno;
+	char	   *page;			/* NULL: free */
+} Slot;
+
 struct AnagoInner
 {
 	MemoryContext context;
 	int			n;
-	struct
-	{
-		BlockNumber blkno;
-		char	   *page;		/* NULL: free */
-	}			slots[SLOTS];
+	Slot	   *slots;			/* NULL while n is 0 */
 };
 
 /* The slot of a block, or the free one where it would be. */
@@ -51,31 +53,40 @@ anago_inner_create(MemoryContext context)
 Page
 anago_inner_find(const AnagoInner *inner, BlockNumber blkno)
 {
+	if (inner->n == 0)
+		return NULL;
 	return (Page) inner->slots[slot_of(inner, blkno)].page;
 }
 
 void
 anago_inner_forget(AnagoInner *inner)
 {
+	if (inner->n == 0)
+		return;
 	for (int i = 0; i < SLOTS; i++)
 		if (inner->slots[i].page != NULL)
 			pfree(inner->slots[i].page);
-	memset(inner->slots, 0, sizeof(inner->slots));
+	pfree(inner->slots);
+	inner->slots = NULL;
 	inner->n = 0;
 }
 
 Page
 anago_inner_add(AnagoInner *inner, BlockNumber blkno, Page page)
 {
-	int			i = slot_of(inner, blkno);
+	Slot	   *slot;
 
-	if (inner->slots[i].page != NULL)
-		return (Page) inner->slots[i].page;
+	if (inner->n == 0)
+		inner->slots = MemoryContextAllocZero(inner->context,
+											  sizeof(Slot) * SLOTS);
+	slot = &inner->slots[slot_of(inner, blkno)];
+	if (slot->page != NULL)
+		return (Page) slot->page;
 	if (inner->n == ANAGO_INNER_PAGES)
 		return NULL;
-	inner->slots[i].page = MemoryContextAlloc(inner->context, BLCKSZ);
-	memcpy(inner->slots[i].page, page, BLCKSZ);
-	inner->slots[i].blkno = blkno;
+	slot->page = MemoryContextAlloc(inner->context, BLCKSZ);
+	memcpy(slot->page, page, BLCKSZ);
+	slot->blkno = blkno;
 	inner->n++;
-	return (Page) inner->slots[i].page;
+	return (Page) slot->page;
 }

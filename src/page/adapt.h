@@ -7,7 +7,8 @@
  * AnagoHitRun: is everything in shared buffers?  After a long run of hits the
  * lookup before ReadBuffer() is left out: it answers the question a second
  * time that ReadBuffer() answers anyway.  The first miss is then read
- * synchronously, and the run starts again from zero.
+ * synchronously, and the run starts again from zero.  It outlives a query, as
+ * short ones have no long runs.
  *
  * AnagoCutoff: is everything else in the kernel's page cache?  Then a read is
  * over before it could overlap with anything, and ReadBuffer() alone costs

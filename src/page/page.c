@@ -35,9 +35,13 @@
 #include "compat.h"
 #include "guc.h"
 #include "page/read.h"
+#include "page/touch.h"
 
 /* Reads handed to the method, or taken from it, at a time. */
 #define PAGE_BATCH			64
+
+/* How the process's latest query went, for the next one to go on from. */
+static AnagoHitRun latest_hit_run;
 
 /* ---- begin, reset, end ---- */
 
@@ -73,9 +77,11 @@ anago_pages_begin(bool synchronous, int max_inflight, AnagoWakeCallback wake,
 	pages->window = synchronous ? 1 : Min(ANAGO_WINDOW_START, max_inflight);
 	anago_cutoff_init(&pages->cutoff);
 
-	/* The simulator has a say in hits, too. */
+	/* The simulator has a say in hits, too, and starts from nothing. */
 	if (anago_io_method == ANAGO_IO_SIM && !synchronous)
 		pages_begin_io(pages);
+	else
+		pages->hit_run = latest_hit_run;
 	return pages;
 }
 
@@ -89,6 +95,7 @@ void
 anago_pages_end(AnagoPages *pages)
 {
 	anago_reads_free_all(pages);
+	latest_hit_run = pages->hit_run;
 	if (pages->io != NULL)
 		anago_io_end(pages->io);
 }
@@ -120,22 +127,12 @@ pages_simulated(const AnagoPages *pages)
  * reading in is not: ReadBuffer() would wait for that.
  */
 static bool
-block_is_resident(const AnagoBlockKey *key)
+block_is_resident(Relation rel, BlockNumber blkno)
 {
-	BufferTag	tag;
-	uint32		hash;
-	LWLock	   *lock;
-	int			buf_id;
-
-	anago_buffer_tag(&tag, &key->locator, key->blkno);
-	hash = BufTableHashCode(&tag);
-	lock = BufMappingPartitionLock(hash);
-	LWLockAcquire(lock, LW_SHARED);
-	buf_id = BufTableLookup(&tag, hash);
-	LWLockRelease(lock);
+	Buffer		buf = anago_touch_locate(rel, blkno);
 
 	/* The answer may be outdated at once; it only chooses the way. */
-	return buf_id >= 0 && anago_buffer_valid(buf_id);
+	return BufferIsValid(buf) && anago_buffer_valid(buf - 1);
 }
 
 /* ReadBuffer(), telling hits from reads. */
@@ -270,7 +267,7 @@ anago_page_get(AnagoPages *pages, Relation rel, BlockNumber blkno,
 		(read = anago_inflight_find(pages->inflight, &key)) != NULL)
 		return page_share(pages, read, waiter);
 
-	if (block_is_resident(&key) && !hit_is_hidden(pages))
+	if (block_is_resident(rel, blkno) && !hit_is_hidden(pages))
 		return page_read_now(pages, rel, blkno);
 	return page_miss(pages, rel, &key, waiter);
 }
