@@ -19,14 +19,15 @@ StaticAssertDecl((SLOTS & (SLOTS - 1)) == 0, "slots are addressed by a mask");
 
 typedef struct Slot
 {
+	bool		used;
 	BlockNumber blkno;
-	char	   *page;			/* NULL: free */
+	char	   *page;			/* NULL: met once, not yet copied */
 } Slot;
 
 struct AnagoInner
 {
 	MemoryContext context;
-	int			n;
+	int			n;				/* slots used */
 	Slot	   *slots;			/* NULL while n is 0 */
 };
 
@@ -36,7 +37,7 @@ slot_of(const AnagoInner *inner, BlockNumber blkno)
 {
 	uint32		i = murmurhash32(blkno) & (SLOTS - 1);
 
-	while (inner->slots[i].page != NULL && inner->slots[i].blkno != blkno)
+	while (inner->slots[i].used && inner->slots[i].blkno != blkno)
 		i = (i + 1) & (SLOTS - 1);
 	return i;
 }
@@ -71,7 +72,7 @@ anago_inner_forget(AnagoInner *inner)
 	inner->n = 0;
 }
 
-Page
+void
 anago_inner_add(AnagoInner *inner, BlockNumber blkno, Page page)
 {
 	Slot	   *slot;
@@ -80,13 +81,15 @@ anago_inner_add(AnagoInner *inner, BlockNumber blkno, Page page)
 		inner->slots = MemoryContextAllocZero(inner->context,
 											  sizeof(Slot) * SLOTS);
 	slot = &inner->slots[slot_of(inner, blkno)];
-	if (slot->page != NULL)
-		return (Page) slot->page;
-	if (inner->n == ANAGO_INNER_PAGES)
-		return NULL;
-	slot->page = MemoryContextAlloc(inner->context, BLCKSZ);
-	memcpy(slot->page, page, BLCKSZ);
-	slot->blkno = blkno;
-	inner->n++;
-	return (Page) slot->page;
+	if (!slot->used && inner->n < ANAGO_INNER_PAGES)
+	{
+		slot->used = true;
+		slot->blkno = blkno;
+		inner->n++;
+	}
+	else if (slot->used && slot->page == NULL)
+	{
+		slot->page = MemoryContextAlloc(inner->context, BLCKSZ);
+		memcpy(slot->page, page, BLCKSZ);
+	}
 }

@@ -5,7 +5,7 @@
  *
  * Every descent of a query passes the root and a few pages below it.  Looking
  * each up in shared buffers, pinning and locking it costs more than searching
- * it.  So a step keeps copies of the inner pages that it met first.
+ * it.  So a step keeps copies of the inner pages that it meets again.
  *
  * A copy may be out of date, but no more than a page number read from a
  * parent before the child is: a split since then is found by moving right, a
@@ -38,7 +38,10 @@ extern Page anago_inner_find(const AnagoInner *inner, BlockNumber blkno);
 /* Forget all copies: they have become too old to be of use. */
 extern void anago_inner_forget(AnagoInner *inner);
 
-/* Copy a page that is locked; returns the copy, or NULL if the bound is met. */
-extern Page anago_inner_add(AnagoInner *inner, BlockNumber blkno, Page page);
+/*
+ * A page that is locked was met.  It is copied when it is met for the second
+ * time, for the copy of a page met once would not be used.
+ */
+extern void anago_inner_add(AnagoInner *inner, BlockNumber blkno, Page page);
 
 #endif							/* ANAGO_INNER_H */

@@ -61,10 +61,12 @@
 #include "page/touch.h"
 
 /*
- * How many matches the CPU's prefetching runs ahead of their use, and the size
- * in blocks below which a table is taken to be in the CPU's caches anyway.
+ * How many matches the CPU's prefetching runs ahead of their use; the matches
+ * of a leaf below which it does not repay its lookups; and the size in blocks
+ * below which a table is taken to be in the CPU's caches anyway.
  */
 #define AHEAD			8
+#define AHEAD_MIN_HITS	64
 #define AHEAD_MIN_PAGES	4096
 
 /* So many moves to the right in one descent say that copies are too old. */
@@ -410,7 +412,7 @@ touch_ahead(RangeTask *self)
 {
 	int			to = Min(self->next_hit + AHEAD, self->hits->n);
 
-	if (self->hits->n < AHEAD ||
+	if (self->hits->n < AHEAD_MIN_HITS ||
 		self->probe->step->heap->rd_rel->relpages < AHEAD_MIN_PAGES)
 		return;
 	while (self->located < to)
