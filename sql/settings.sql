@@ -1,0 +1,73 @@
+-- Settings: names, units, ranges, and what bad values get.
+load 'anago';
+
+select name, setting, unit, vartype, context, min_val, max_val, enumvals
+	from pg_settings where name like 'anago.%' order by name collate "C";
+-- each has a one-sentence description
+select name, short_desc from pg_settings where name like 'anago.%' order by name collate "C";
+
+set anago.enable = maybe;
+set anago.mode = sideways;
+set anago.io_method = telepathy;
+set anago.io_gain = 0;
+set anago.io_gain = -1;
+set anago.io_gain = 'much';
+set anago.io_gain = 1e9;
+set anago.max_inflight_reads = 0;
+set anago.max_inflight_reads = 4097;
+set anago.max_inflight_reads = 'many';
+set anago.max_inflight_reads = 1;
+set anago.max_inflight_reads = 4096;
+reset anago.max_inflight_reads;
+-- the prefix is ours
+set anago.no_such_setting = 1;
+set anago.enabled = on;
+
+-- what is for tests needs a superuser
+create role anago_plain;
+set role anago_plain;
+set anago.io_method = sim;
+set anago.sim_seed = 3;
+set anago.enable = on;
+set anago.debug_force = on;
+set anago.enable = off;
+set anago.mode = serial;
+set anago.io_method = sync;
+set anago.io_gain = 5;
+set anago.max_inflight_reads = 10;
+reset all;
+reset role;
+drop role anago_plain;
+
+-- a setting of a function, of a role, of a database
+create table st (a int primary key);
+insert into st select generate_series(1, 100);
+analyze st;
+set anago.enable = on;
+set anago.debug_force = on;
+create function st_off() returns boolean language plpgsql set anago.enable = off as
+	$$ begin return anago_used('select * from st where a = 1'); end $$;
+select st_off(), anago_used('select * from st where a = 1');
+begin;
+set local anago.enable = off;
+select anago_used('select * from st where a = 1');
+rollback;
+select anago_used('select * from st where a = 1');
+
+-- a plan that was prepared with anago on still runs when it is off, and the
+-- other way round
+prepare st_q as select count(*) from st where a < 50;
+execute st_q;
+set anago.enable = off;
+execute st_q;
+set anago.enable = on;
+set anago.mode = serial;
+execute st_q;
+set anago.io_method = sync;
+execute st_q;
+reset all;
+set anago.enable = on;
+
+-- cost: with nothing to gain stock's plan is kept, the rows are the same
+set anago.io_gain = 1;
+select anago_same('select * from st where a < 50');

@@ -1,0 +1,109 @@
+# A ring that the kernel made but then takes no reads, and the reasons for which
+# it makes none: the query at work still gives stock's rows, those after it use
+# the next method, and one line of the log gives the reason and what to do.
+#
+# The kernel is made to refuse by seccomp filters.  They need no privilege and
+# hold for this test and its servers alone.  A filter cannot be taken away, but
+# a later one can answer otherwise.
+
+use strict;
+use warnings FATAL => 'all';
+use Errno qw(EPERM ENOSYS ENOMEM EBADF);
+use FindBin;
+use POSIX ();
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+require "$FindBin::RealBin/common.pl";
+
+# The same numbers on all architectures; that of prctl() is not.
+use constant { IO_URING_SETUP => 425, IO_URING_ENTER => 426 };
+my $sys_prctl = { x86_64 => 157, aarch64 => 167, riscv64 => 167 }->{ (POSIX::uname())[4] };
+
+# From now on this system call fails in this process and its children.
+sub refuse
+{
+	my ($call, $errno) = @_;
+	my $filter = join '',
+	  pack('SCCL', 0x20, 0, 0, 0),						# load the call's number
+	  pack('SCCL', 0x15, 0, 1, $call),					# another: skip one
+	  pack('SCCL', 0x06, 0, 0, 0x00050000 | $errno),	# fail
+	  pack('SCCL', 0x06, 0, 0, 0x7fff0000);				# allow
+	my $program = pack('S x![P] P', 4, $filter);
+
+	# PR_SET_NO_NEW_PRIVS; PR_SET_SECCOMP with SECCOMP_MODE_FILTER
+	return defined $sys_prctl
+	  && syscall($sys_prctl, 38, 1, 0, 0, 0) == 0
+	  && syscall($sys_prctl, 22, 2, $program, 0, 0) == 0;
+}
+
+# The same in a process that ends at once.
+sub may_refuse
+{
+	my $pid = fork() // die "fork: $!";
+	POSIX::_exit(refuse(IO_URING_SETUP, EPERM) ? 0 : 1) if $pid == 0;
+	waitpid($pid, 0);
+	return $? == 0;
+}
+
+plan skip_all => 'this kernel does not let us refuse io_uring' unless may_refuse();
+
+my $query =
+  'select a.id, b.id, b.v from a join b on b.aid = a.id where a.k between 100 and 400';
+my $node = Anago::new_server('breaks', shared_buffers => '1MB');
+Anago::make_tables($node, 4000);
+plan skip_all => 'no uring here: refused already, or a build without it'
+  if Anago::method_used($node, 'uring') ne 'uring';
+
+# One process with this io_method: its rows, the method of its last query, and
+# what it logs.
+sub refused_process
+{
+	my ($name, $method, $why, $hint) = @_;
+	my $offset = -s $node->logfile;
+	my $session = Anago::session($node, 'anago.io_method' => $method);
+	my $stock = $session->query_safe(
+		'set anago.enable = off; ' . Anago::digest($query));
+
+	$name = "$name, io_method=$method";
+	$session->query_safe('set anago.enable = on');
+	is($session->query_safe(Anago::digest($query)), $stock, "$name: stock's rows, query $_")
+	  for 1 .. 3;
+	like($session->query_safe("explain (analyze, buffers) $query"),
+		qr/method=pgaio/, "$name: pgaio in the end");
+	$session->quit;
+
+	my $log = slurp_file($node->logfile, $offset);
+	my @why = $log =~ /LOG: .*anago cannot use I\/O method "uring": (.*)/g;
+	my @hints = $log =~ /HINT: +(.*)/g;
+	is("@why", "io_uring failed: $why", "$name: one line, with the reason") or diag($log);
+	like("@hints", $hint, "$name: the hint");
+	return;
+}
+
+refuse(IO_URING_ENTER, EBADF) or BAIL_OUT("seccomp: $!");
+$node->restart;
+refused_process('no reads are taken', $_, POSIX::strerror(EBADF), qr/^Set anago\.io_method/) for qw(uring auto);
+
+my @refusals = (
+	[ EPERM, qr/^Check the kernel setting kernel\.io_uring_disabled/ ],
+	[ ENOSYS, qr/^The kernel does not support io_uring/ ],
+	[ ENOMEM, qr/^Raise the limit on locked memory/ ]);
+for my $refusal (@refusals)
+{
+	my ($errno, $hint) = @$refusal;
+	my $why = POSIX::strerror($errno);
+
+	refuse(IO_URING_SETUP, $errno) or BAIL_OUT("seccomp: $!");
+	$node->restart;
+	refused_process($why, $_, $why, $hint) for qw(uring auto);
+}
+
+$node->safe_psql('postgres', 'select anago_stats_reset()');
+$node->safe_psql('postgres', $query) for 1 .. 2;
+is($node->safe_psql('postgres', 'select fallbacks from anago_stats'),
+	2, 'anago_stats counts refusals');
+
+Anago::log_is_clean($node);
+done_testing();

@@ -1,0 +1,210 @@
+# What the TAP tests share: a server with anago forced on, tables, rows as
+# stock gives them, and what a server's log must not have.
+#
+# To run one test by hand: ci/tap.sh t/004_cancel.pl
+
+package Anago;
+
+use strict;
+use warnings FATAL => 'all';
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+# Sessions beside the test itself.
+plan skip_all => 'the test modules of this server have no BackgroundPsql'
+  unless eval { require PostgreSQL::Test::BackgroundPsql };
+
+# "Soon": for a busy machine, and far below what the queries would take.
+our $SOON = 2;
+
+# Words in a server's log that tell of a crash or of something not given back.
+our $BAD_LOG =
+  qr/PANIC|TRAP:|terminated by signal|\bleak|still referenced|was not closed/;
+
+# new_server NAME, init => {...}, SETTING => VALUE...: a server on which every
+# eligible plan is one of anago's.
+sub new_server
+{
+	my ($name, %conf) = @_;
+	my $init = delete $conf{init} // {};
+	my $node = PostgreSQL::Test::Cluster->new($name);
+
+	$node->init(%$init);
+	%conf = (
+		'session_preload_libraries' => 'anago',
+		'anago.enable' => 'on',
+		'anago.debug_force' => 'on',
+		'autovacuum' => 'off',
+		'max_wal_size' => '4GB',
+		%conf);
+	$node->append_conf('postgresql.conf',
+		join('', map { "$_ = '$conf{$_}'\n" } sort keys %conf));
+	$node->start;
+	$node->safe_psql('postgres', 'create extension anago');
+	return $node;
+}
+
+# Two tables, b's rows three for each of a's, in no order that an index has.
+# About 1 kB for each row of a.
+sub make_tables
+{
+	my ($node, $rows) = @_;
+
+	$node->safe_psql(
+		'postgres', qq[
+		create table a as
+			select g as id, (g * 7919) % $rows as k, repeat('x', 400) as pad
+			from generate_series(1, $rows) g;
+		create table b as
+			select g as id, 1 + (g * 104729::bigint) % $rows as aid, g % 100 as v,
+				repeat('y', 200) as pad
+			from generate_series(1, 3 * $rows) g;
+		alter table a add primary key (id);
+		create index a_k on a (k);
+		alter table b add primary key (id);
+		create index b_aid on b (aid);
+		vacuum (freeze, analyze) a, b;
+		checkpoint]);
+	return;
+}
+
+# SET statements of a hash.
+sub set
+{
+	my (%settings) = @_;
+	return join('', map { "set $_ = '$settings{$_}'; " } sort keys %settings);
+}
+
+# A query that gives the number of rows and a digest of them, in any order.
+sub digest
+{
+	my ($query) = @_;
+	return "select count(*), md5(string_agg(r::text, ';' order by r::text)) "
+	  . "from ($query) r";
+}
+
+# The same rows as stock, by a plan of ours, under each of these settings.
+sub same_rows
+{
+	my ($node, $query, $name, @variants) = @_;
+	my $stock = $node->safe_psql('postgres',
+		set('anago.enable' => 'off') . digest($query));
+
+	for my $settings (@variants ? @variants : {})
+	{
+		my ($set, $how) = (set(%$settings), describe($settings));
+		my $plan =
+		  $node->safe_psql('postgres', "$set explain (costs off) $query");
+		my ($rc, $out, $err) =
+		  $node->psql('postgres', $set . digest($query));
+
+		like($plan, qr/Anago(Scan|Join)/, "$name: planned by anago$how")
+		  or diag("$set\n$query\n$plan");
+		is($out, $stock, "$name: stock's rows$how")
+		  or diag("$set\n$query\n$err");
+	}
+	return;
+}
+
+sub describe
+{
+	my ($settings) = @_;
+	return '' unless %$settings;
+	return ' with '
+	  . join(', ', map { s/^anago\.//r . "=$settings->{$_}" } sort keys %$settings);
+}
+
+# A session that outlives its errors.
+sub session
+{
+	my ($node, %settings) = @_;
+	my $session = $node->background_psql('postgres', on_error_stop => 0);
+
+	$session->set_query_timer_restart;	# else the time is for all its queries
+	$session->query_safe(set(%settings)) if %settings;
+	return $session;
+}
+
+# run SESSION, SQL: (rows, messages) of SQL.
+sub run
+{
+	my ($session, $sql) = @_;
+	my $out;
+
+	$session->{stderr} = '';
+	$out = $session->query($sql);
+	my $err = $session->{stderr};
+	$session->{stderr} = '';
+	return ($out, $err);
+}
+
+# The SQLSTATE and the text of a statement's error, or '' if it has none.
+sub error_of
+{
+	my ($session, $sql) = @_;
+	my (undef, $err) = run($session, "\\set VERBOSITY verbose\n$sql");
+
+	run($session, '\set VERBOSITY default');
+	return $err =~ /(?:ERROR|FATAL):\s+(\w{5}: .*)/ ? $1 : '';
+}
+
+# start SESSION, SQL: without waiting for the end; finish SESSION does.
+sub start
+{
+	my ($session, $sql) = @_;
+
+	$session->{stderr} = '';
+	$session->query_until(qr/^started$/m,
+		"\\echo started\n$sql;\n\\echo finished\n");
+	return;
+}
+
+sub finish
+{
+	my ($session) = @_;
+	my $out = $session->query_until(qr/^finished$/m, '');
+	my $err = $session->{stderr};
+
+	$session->{stderr} = '';
+	return ($out, $err);
+}
+
+# Is a method there, or do we get another one in its place?
+sub method_used
+{
+	my ($node, $method) = @_;
+	my $plan = $node->safe_psql('postgres',
+		set('anago.io_method' => $method)
+		  . 'explain (analyze, buffers, costs off) select * from a where k < 100');
+
+	return $plan =~ /method=(\w+)/ ? $1 : '';
+}
+
+# From now on the file's blocks are read from the device.
+sub drop_from_page_cache
+{
+	my ($node, @relations) = @_;
+
+	for my $relation (@relations)
+	{
+		my $path = $node->data_dir . '/'
+		  . $node->safe_psql('postgres',
+			"select pg_relation_filepath('$relation')");
+		system("dd of='$path' oflag=nocache conv=notrunc,fdatasync count=0 2>/dev/null");
+	}
+	return;
+}
+
+sub log_is_clean
+{
+	my ($node, $name) = @_;
+	# What the server says, not the statements that it logs.
+	my @bad = grep { $_ =~ $BAD_LOG && $_ !~ /(STATEMENT|statement): / }
+	  split(/\n/, slurp_file($node->logfile));
+
+	is(join("\n", @bad), '', $name // 'nothing leaked, nothing crashed');
+	return;
+}
+
+1;
