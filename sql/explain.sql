@@ -21,7 +21,7 @@ explain (costs off) select a from e1 where a between 3 and 5;
 explain (costs off) select e1.t, e2.v from e1 join e2 on e2.e1 = e1.id where e1.a = 3;
 explain (costs off, verbose) select e1.t, e3.v from e1 join e2 on e2.e1 = e1.id and e2.v > e1.a
 	join e3 on e3.e2 = e2.id where e1.a = 3;
-explain (costs off) select * from e1 left join e2 on e2.e1 = e1.id and e2.v = 2 where e1.a = 3 and e2.id is null;
+explain (costs off) select * from e1 left join e2 on e2.e1 = e1.id and e2.v = 2 where e1.a = 3 and coalesce(e2.v, 9) > 3;
 explain (costs off) select * from e1 where a = 3 and exists (select 1 from e2 where e2.e1 = e1.id);
 explain (costs off) select * from e1 where a = 3 and not exists (select 1 from e2 where e2.e1 = e1.id);
 explain (costs off) select * from generate_series(1, 3) g join e2 on e2.e1 = g;

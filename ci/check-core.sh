@@ -1,0 +1,103 @@
+#!/bin/bash
+# make check-core: PostgreSQL 18's own regression and isolation suites on the
+# assert build, anago forced on in every session.
+#
+#   ci/check-core.sh [MODE...]
+#
+# MODE is anago (default), sim (the same with simulated reads that complete in
+# random order), or stock (without anago: what fails in this environment
+# anyway).  Differences are judged by ci/core_diff.py; each accepted one is in
+# ci/core-accepted.txt with its reason.  Output of the suites is kept in
+# $ANAGO_CACHE/core/MODE.  Prints "ok" and "not ok" lines and a summary.
+
+. "$(dirname "$0")/lib.sh"
+
+modes=${*:-anago sim}
+pg=$anago_root/ci/pg.sh
+"$pg" install 18
+need_packages python3
+need_account
+read -r source build <<<"$("$pg" source 18)"
+pg_config=$("$pg" config 18)
+bindir=$("$pg_config" --bindir)
+port=5634
+
+# One at a time: results have one place.
+mkdir -p "$ANAGO_CACHE/core"
+exec 9>"$ANAGO_CACHE/core/lock"
+flock -n 9 || die "another check-core is at work in $ANAGO_CACHE/core"
+
+# The library from the checkout as it is now.
+sources=$(mktemp -d /tmp/anago-core.XXXXXX)
+trap 'rm -rf "$sources"' EXIT
+trap 'exit 130' INT TERM
+copy_sources "$sources"
+logged "$ANAGO_CACHE/log/core-build.log" \
+	make -s -C "$sources" -j"$ANAGO_JOBS" PG_CONFIG="$pg_config" install ||
+	die "cannot build anago"
+
+settings()
+{
+	cat <<-CONF
+		max_prepared_transactions = 2
+		fsync = off
+	CONF
+	[ "$1" != stock ] || return 0
+	cat <<-CONF
+		shared_preload_libraries = 'anago'
+		anago.enable = on
+		anago.debug_force = on
+	CONF
+	[ "$1" != sim ] || cat <<-CONF
+		anago.io_method = sim
+		anago.sim_seed = 1
+		anago.sim_hit_rate = 0.5
+		anago.sim_delay = 8
+	CONF
+}
+
+# suite MODE regress|isolation
+suite()
+{
+	local mode=$1 suite=$2 out=$ANAGO_CACHE/core/$1/$2
+	local input=$source/src/test/$suite program schedule options=()
+
+	rm -rf "$out"
+	mkdir -p "$out"
+	settings "$mode" >"$out/settings.conf"
+	own "$out"
+	case $suite in
+	regress)
+		program=$build/src/test/regress/pg_regress
+		schedule=$input/parallel_schedule
+		options+=(--dlpath="$build/src/test/regress" --max-concurrent-tests=20)
+		;;
+	isolation)
+		program=$build/src/test/isolation/pg_isolation_regress
+		schedule=$input/isolation_schedule
+		;;
+	esac
+	[ "$mode" = stock ] || options+=(--load-extension=anago)
+	say "=== $suite, $mode"
+	# pg_isolation_regress looks for isolationtester beside itself
+	(cd "$out" && PATH=$bindir:$PATH as_user "$program" --temp-instance="$out/instance" \
+		--temp-config="$out/settings.conf" --bindir="$bindir" --port=$port \
+		--inputdir="$input" --outputdir="$out" --schedule="$schedule" \
+		--no-locale --encoding=UTF8 "${options[@]}") \
+		>"$out/output.log" 2>&1 </dev/null 9>&- || true
+	python3 "$anago_root/ci/core_diff.py" --suite "$suite" --mode "$mode" \
+		--input "$input" --output "$out" \
+		--accepted "$anago_root/ci/core-accepted.txt" || rc=1
+	rm -rf "$out/instance"
+}
+
+rc=0
+for mode in $modes; do
+	case $mode in
+	anago | sim | stock) ;;
+	*) die "no such mode: $mode" ;;
+	esac
+	suite "$mode" regress
+	suite "$mode" isolation
+done
+exit $rc

@@ -1,0 +1,136 @@
+# What the scripts of ci/, demo/ and t/ share.  Source it, do not run it.
+#
+#   $anago_root    the checkout
+#   $ANAGO_CACHE   servers that were built, chroots, packages, logs
+#   $ANAGO_USER    the account that servers run as when we are root
+
+set -euo pipefail
+
+anago_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+if [ "$(id -u)" = 0 ]; then
+	ANAGO_CACHE=${ANAGO_CACHE:-/var/cache/anago}
+	ANAGO_USER=${ANAGO_USER:-anago-dev}
+else
+	ANAGO_CACHE=${ANAGO_CACHE:-$HOME/.cache/anago}
+	ANAGO_USER=$(id -un)
+fi
+ANAGO_JOBS=${ANAGO_JOBS:-$(nproc)}
+export ANAGO_CACHE ANAGO_USER ANAGO_JOBS
+
+# Messages of servers, make and apt in plain English; our logs are read.
+export LC_ALL=C DEBIAN_FRONTEND=noninteractive
+
+# We may have been started by make; what we make is not part of that.
+# (PostgreSQL's makefiles generate headers only where MAKELEVEL is 0.)
+unset MAKELEVEL MAKEFLAGS MFLAGS MAKEOVERRIDES
+
+say()
+{
+	printf '%s\n' "$*" >&2
+}
+
+die()
+{
+	say "$(basename "$0"): $*"
+	exit 1
+}
+
+# logged LOG COMMAND...: run quietly; on failure show the end of what it said.
+logged()
+{
+	local log=$1 rc=0
+	shift
+	mkdir -p "$(dirname "$log")"
+	"$@" >"$log" 2>&1 </dev/null || rc=$?
+	if [ $rc != 0 ]; then
+		say "failed ($rc): $*"
+		say "--- the end of $log:"
+		tail -n 25 "$log" >&2
+		say "---"
+	fi
+	return $rc
+}
+
+# ---------------------------------------------------------------------------
+# Packages
+
+# have_packages NAME...: are all of them installed?
+have_packages()
+{
+	local status
+	status=$(dpkg-query -W -f '${db:Status-Status}\n' "$@" 2>/dev/null) || return 1
+	! grep -qv '^installed$' <<<"$status"
+}
+
+# need_packages NAME...: install what is missing.
+need_packages()
+{
+	have_packages "$@" && return 0
+	[ "$(id -u)" = 0 ] || die "missing packages, install them as root: $*"
+	say "installing packages: $*"
+	logged "$ANAGO_CACHE/log/apt-update.log" \
+		apt-get -q -o DPkg::Lock::Timeout=600 -o Acquire::Retries=3 update ||
+		say "apt-get update failed; trying with the lists that are there"
+	logged "$ANAGO_CACHE/log/apt-install.log" \
+		apt-get -q -y -o DPkg::Lock::Timeout=600 -o Acquire::Retries=3 \
+		install --no-install-recommends "$@" ||
+		die "cannot install packages: $*"
+}
+
+# The Debian mirror that this machine uses.
+debian_mirror()
+{
+	local uri
+	uri=$(first_mirror) || {
+		apt-get -q update >/dev/null 2>&1 || true
+		uri=$(first_mirror)
+	} || die "no Debian mirror in this machine's apt configuration"
+	printf '%s\n' "$uri"
+}
+
+first_mirror()
+{
+	apt-get indextargets --format '$(REPO_URI)' \
+		'Created-By: Packages' 'Origin: Debian' 2>/dev/null |
+		grep -v security | head -n 1 | grep .
+}
+
+# ---------------------------------------------------------------------------
+# The account that runs servers
+
+need_account()
+{
+	[ "$(id -u)" = 0 ] || return 0
+	id "$ANAGO_USER" >/dev/null 2>&1 ||
+		useradd --system --user-group --home-dir /nonexistent --no-create-home \
+			--shell /usr/sbin/nologin "$ANAGO_USER"
+}
+
+# as_user COMMAND...: run as the account of servers.
+as_user()
+{
+	if [ "$(id -u)" = 0 ]; then
+		HOME=/nonexistent USER=$ANAGO_USER LOGNAME=$ANAGO_USER \
+			runuser -u "$ANAGO_USER" -- "$@"
+	else
+		"$@"
+	fi
+}
+
+# own DIRECTORY...: give them to that account.
+own()
+{
+	[ "$(id -u)" != 0 ] || chown -R "$ANAGO_USER:" "$@"
+}
+
+# copy_sources DIRECTORY: the checkout as it is now, without what was built.
+copy_sources()
+{
+	mkdir -p "$1"
+	(
+		cd "$anago_root"
+		tar -cf - --exclude='*.o' --exclude='*.so' --exclude='*.d' \
+			Makefile anago.control anago--*.sql src sql expected specs t ci
+	) | tar -C "$1" -xf -
+}

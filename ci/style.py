@@ -1,0 +1,186 @@
+"""Checks of style over the checkout; prints "ok" and "not ok" lines.
+
+    python3 ci/style.py CHECKOUT
+
+layers      a folder of src/ includes only folders below it
+versions    PG_VERSION_NUM stands in src/compat.h and nowhere else
+length      no source file is longer than MAX_LINES
+functions   no function is longer than MAX_FUNCTION; prints the longest and the median
+whitespace  C is indented by tabs; no blanks at line ends; files end with a newline
+unfinished  no notes of work left to do
+headers     each header has an include guard of its name; each file says what it is
+places      no host of a package registry, no path of one machine
+"""
+
+import re
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+MAX_LINES = 600
+MAX_FUNCTION = 110
+
+# What each folder of src/ may include, besides itself and src/*.h.
+# plan/pipeline.h is the one contract across: node/ and ops/ read it.
+LAYERS = {
+    "node": {"plan", "ops", "sched", "page", "io", "shared", "stats"},
+    "plan": {"shared", "stats"},
+    "ops": {"sched", "page", "io", "shared", "stats"},
+    "sched": {"page", "io"},
+    "page": {"io"},
+    "io": set(),
+    "shared": set(),
+    "stats": set(),
+}
+CONTRACTS = {"plan/pipeline.h"}
+
+OWN_TEXT = {".c", ".h", ".sql", ".sh", ".py", ".pl", ".md", ".txt", ".json",
+            ".spec", ".control", ""}
+SKIPPED = {".git", ".venv", "work", "results", "tmp_check", "expected",
+           "__pycache__"}
+
+
+def ours(root):
+    """What git has or would take; without git, all files."""
+    done = subprocess.run(["git", "-C", root, "ls-files", "-co",
+                           "--exclude-standard"], capture_output=True,
+                          text=True, check=False)
+    if done.returncode == 0 and done.stdout:
+        return [root / line for line in done.stdout.splitlines()]
+    return root.rglob("*")
+
+
+def files(root, *suffixes, under="."):
+    for path in sorted(ours(root)):
+        if (path.is_file() and path.suffix in suffixes
+                and path.is_relative_to(root / under)
+                and not SKIPPED & set(path.relative_to(root).parts)):
+            yield path
+
+
+def layers(root):
+    for path in files(root, ".c", ".h", under="src"):
+        parts = path.relative_to(root / "src").parts
+        if len(parts) < 2:
+            continue
+        allowed = LAYERS.get(parts[0])
+        if allowed is None:
+            yield f"{path}: folder {parts[0]} has no place in the layers"
+            continue
+        for included in re.findall(r'^#include "([a-z]+)/([^"]+)"',
+                                   path.read_text(), re.M):
+            folder = included[0]
+            if (folder in LAYERS and folder != parts[0]
+                    and folder not in allowed
+                    and "/".join(included) not in CONTRACTS):
+                yield f"{path}: {parts[0]}/ must not include {folder}/"
+
+
+def versions(root):
+    for path in files(root, ".c", ".h", under="src"):
+        if path.name != "compat.h" and "PG_VERSION_NUM" in path.read_text():
+            yield f"{path}: PG_VERSION_NUM belongs in src/compat.h"
+
+
+def length(root):
+    for path in files(root, ".c", ".h", ".py", ".pl", ".sh"):
+        lines = path.read_text().count("\n")
+        if lines > MAX_LINES:
+            yield f"{path}: {lines} lines"
+
+
+def function_lengths(path):
+    """(name, lines) of each function: '{' and '}' in the first column."""
+    start, name, before = None, None, ""
+    for number, line in enumerate(path.read_text().split("\n")):
+        if line == "{":
+            start = number
+            match = re.search(r"(\w+)\(", before)
+            name = match.group(1) if match else "?"
+        elif line == "}" and start is not None:
+            yield name, number - start - 1
+            start = None
+        if line and not line[0].isspace() and line not in "{}":
+            before = line
+
+
+def functions(root):
+    every = [(lines, f"{path.name}:{name}")
+             for path in files(root, ".c", under="src")
+             for name, lines in function_lengths(path)]
+    if not every:
+        return
+    every.sort(reverse=True)
+    longest = ", ".join(f"{name} {lines}" for lines, name in every[:5])
+    print(f"{len(every)} functions, median "
+          f"{statistics.median(l for l, _ in every):.0f} lines; longest: "
+          f"{longest}", file=sys.stderr)
+    for lines, name in every:
+        if lines > MAX_FUNCTION:
+            yield f"{name}: {lines} lines"
+
+
+def whitespace(root):
+    for path in files(root, *OWN_TEXT):
+        try:
+            text = path.read_text()
+        except UnicodeDecodeError:
+            continue
+        if text and not text.endswith("\n"):
+            yield f"{path}: no newline at the end"
+        for number, line in enumerate(text.split("\n"), 1):
+            if line != line.rstrip():
+                yield f"{path}:{number}: blank at the end of the line"
+            if path.suffix in (".c", ".h") and re.match(r"\t* {4,}\S", line):
+                yield f"{path}:{number}: indented by blanks"
+
+
+def unfinished(root):
+    words = "|".join(["TO" + "DO", "FIX" + "ME", "XX" + "X", "HA" + "CK"])
+    for path in files(root, *OWN_TEXT):
+        for number, line in enumerate(path.read_text(errors="replace")
+                                      .split("\n"), 1):
+            if re.search(rf"\b({words})\b", line):
+                yield f"{path}:{number}: {line.strip()}"
+
+
+def headers(root):
+    for path in files(root, ".c", ".h", under="src"):
+        text = path.read_text()
+        if not re.match(rf"/\*-+\n \*\n \* {re.escape(path.name)}\n", text):
+            yield f"{path}: does not begin by saying what it is"
+        guard = "ANAGO_" + path.stem.upper() + "_H"
+        if path.suffix == ".h" and f"#ifndef {guard}" not in text:
+            yield f"{path}: no include guard {guard}"
+
+
+def places(root):
+    hosts = "|".join(["deb" + r"\.debian\.org", "py" + r"pi\.org",
+                      "apt" + r"\.postgresql\.org", r"snap" + "shot.debian"])
+    paths = "|".join(["/wo" + r"rk/", "/op" + "t/pg", "/ro" + "ot/"])
+    for path in files(root, *OWN_TEXT):
+        for number, line in enumerate(path.read_text(errors="replace")
+                                      .split("\n"), 1):
+            if re.search(rf"({hosts})|(?<![\w$}}\"]){paths}", line):
+                yield f"{path}:{number}: {line.strip()}"
+
+
+CHECKS = (layers, versions, length, functions, whitespace, unfinished, headers,
+          places)
+
+
+def main():
+    root = Path(sys.argv[1]).resolve()
+    failed = False
+    for check in CHECKS:
+        found = [str(f).replace(f"{root}/", "") for f in check(root)]
+        print(f"{'not ok' if found else 'ok'} style: {check.__name__}")
+        for one in found[:20]:
+            print(f"  {one}", file=sys.stderr)
+        failed = failed or bool(found)
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

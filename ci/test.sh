@@ -1,0 +1,81 @@
+#!/bin/bash
+# make test: everything that a change must pass, on a fresh Debian 12.
+#
+#   ci/test.sh [PART...]      parts: 15 18 17 19 style tap sim concurrent
+#
+# Without arguments all of them.  Installs what is missing (ci/pg.sh), prints
+# one line for each test, and ends with a line "N passed, N failed".  The exit
+# code is 0 if none failed.
+
+. "$(dirname "$0")/lib.sh"
+
+parts=${*:-15 18 17 19 style tap sim concurrent}
+short_seconds=60			# of the run against change
+short_seeds=100				# of the simulator
+results=$(mktemp /tmp/anago-results.XXXXXX)
+trap 'rm -f "$results"' EXIT
+
+# part NAME COMMAND...: collect "ok" and "not ok" lines.  A command that fails
+# without naming a test that failed is a failure of its own.
+part()
+{
+	local name=$1 rc=0 start=$SECONDS before
+	shift
+	say "=== $name"
+	before=$(failed)
+	"$@" | tee -a "$results" || rc=$?
+	if [ $rc != 0 ] && [ "$(failed)" = "$before" ]; then
+		echo "not ok $name (exit code $rc)" | tee -a "$results"
+	fi
+	say "=== $name: $((SECONDS - start)) s"
+}
+
+failed()
+{
+	grep -c '^not ok' "$results" || true
+}
+
+# Build and installcheck on one version, here or in its chroot.
+version()
+{
+	local root dir
+
+	if ! "$anago_root/ci/pg.sh" install "$1"; then
+		echo "not ok PostgreSQL $1 cannot be had on this machine"
+		return 1
+	fi
+	root=$("$anago_root/ci/pg.sh" place "$1")
+	if [ -z "$root" ]; then
+		"$anago_root/ci/installcheck.sh" "$("$anago_root/ci/pg.sh" config "$1")"
+		return
+	fi
+	dir=$(mktemp -d "$root/tmp/anago-src.XXXXXX")
+	copy_sources "$dir"
+	chmod 755 "$dir"
+	local rc=0
+	"$anago_root/ci/pg.sh" run "$1" \
+		"${dir#"$root"}/ci/installcheck.sh" \
+		"$("$anago_root/ci/pg.sh" config "$1")" || rc=$?
+	rm -rf "$dir"
+	return $rc
+}
+
+for part in $parts; do
+	case $part in
+	15 | 17 | 18 | 19) part "PostgreSQL $part" version "$part" ;;
+	style) part style "$anago_root/ci/style.sh" ;;
+	tap) part tap "$anago_root/ci/tap.sh" ;;
+	concurrent) part concurrent "$anago_root/ci/long.sh" concurrent $short_seconds ;;
+	sim) part sim "$anago_root/ci/long.sh" sim $short_seeds ;;
+	*) die "no such part: $part" ;;
+	esac
+done
+
+passed=$(grep -c '^ok' "$results" || true)
+failed=$(failed)
+[ "$failed" = 0 ] || {
+	echo
+	grep '^not ok' "$results"
+}
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ] && [ "$passed" != 0 ]
