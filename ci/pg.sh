@@ -94,7 +94,7 @@ build_18()
 		cd "$build"
 		export CCACHE_DIR=$ANAGO_CACHE/ccache
 		[ -e config.status ] || logged "$ANAGO_CACHE/log/$name-configure.log" \
-			"$source_dir/configure" --prefix="$prefix" --enable-debug \
+			"$(readlink -f "$source_dir")/configure" --prefix="$prefix" --enable-debug \
 			--with-liburing --with-lz4 --with-zstd CC="ccache gcc" \
 			CFLAGS="$cflags" "$@" || exit 1
 		logged "$ANAGO_CACHE/log/$name-build.log" \

@@ -152,6 +152,8 @@ sub conflict
 	my (undef, $err) = Anago::finish($session);
 	my @said = $err =~ /((?:ERROR|DETAIL): .*)/g;
 
+	# With no delay allowed, what is still to be replayed may cancel this too.
+	$primary->wait_for_replay_catchup($standby);
 	is( $session->query_safe("select count(*) from a where k >= 0 and id % 100 = $round"),
 		0, "recovery conflict: the session goes on$how");
 	$session->quit;
