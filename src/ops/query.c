@@ -19,8 +19,6 @@
 #include "postgres.h"
 
 #include "access/genam.h"
-#include "access/relation.h"
-#include "access/xlog.h"
 #include "access/xact.h"
 #include "executor/executor.h"
 #include "storage/bufmgr.h"

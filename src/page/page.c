@@ -30,7 +30,6 @@
 #include "executor/instrument.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
-#include "storage/lwlock.h"
 
 #include "compat.h"
 #include "guc.h"

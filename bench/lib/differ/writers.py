@@ -20,8 +20,10 @@ EXTRA = 3
 SQL_SETTINGS = "set statement_timeout = '30s'; set lock_timeout = '200ms'"
 
 
-class Writer(threading.Thread):
-    """Random small transactions until told to stop."""
+class _Changer(threading.Thread):
+    """Does `_once` on a connection of its own, until told to stop."""
+
+    PAUSES = ()         # seconds between two changes, one of them by chance
 
     def __init__(self, connect, seed, stop):
         super().__init__(daemon=True)
@@ -36,13 +38,22 @@ class Writer(threading.Thread):
             with self.connect() as conn:
                 conn.execute(SQL_SETTINGS)
                 while not self.stop.is_set():
-                    self._transaction(conn)
-                    self.stop.wait(self.rng.choice([0, 0, 0.005, 0.05]))
+                    self._once(conn)
+                    self.stop.wait(self.rng.choice(self.PAUSES))
         except psycopg.Error as err:
             if not self.stop.is_set():
                 self.failure = err
 
-    def _transaction(self, conn):
+    def _once(self, conn):
+        raise NotImplementedError
+
+
+class Writer(_Changer):
+    """Random small transactions."""
+
+    PAUSES = (0, 0, 0.005, 0.05)
+
+    def _once(self, conn):
         action = self.rng.choices(
             [self._insert, self._update_hot, self._update_key, self._delete_few,
              self._bulk_insert, self._delete_range, self._lock_rows,
@@ -142,27 +153,10 @@ class Writer(threading.Thread):
             low=1, high=self.rng.randint(1, tables.SIDE)))
 
 
-class Vacuumer(threading.Thread):
-    """VACUUM in all its forms, ANALYZE, CHECKPOINT, until told to stop."""
+class Vacuumer(_Changer):
+    """VACUUM in all its forms, ANALYZE, CHECKPOINT."""
 
-    def __init__(self, connect, seed, stop):
-        super().__init__(daemon=True)
-        self.rng = random.Random(seed)
-        self.connect = connect
-        self.stop = stop
-        self.done = 0
-        self.failure = None
-
-    def run(self):
-        try:
-            with self.connect() as conn:
-                conn.execute(SQL_SETTINGS)
-                while not self.stop.is_set():
-                    self._once(conn)
-                    self.stop.wait(self.rng.choice([0, 0.02, 0.2]))
-        except psycopg.Error as err:
-            if not self.stop.is_set():
-                self.failure = err
+    PAUSES = (0, 0.02, 0.2)
 
     def _once(self, conn):
         table = self.rng.choice(tables.TABLES).name
