@@ -44,6 +44,7 @@ static const struct config_enum_entry read_method_options[] = {
 static const struct config_enum_entry mode_options[] = {
 	{"ooo", ANAGO_MODE_OOO, false},
 	{"serial", ANAGO_MODE_SERIAL, false},
+	{"static", ANAGO_MODE_STATIC, false},
 	{NULL, 0, false}
 };
 
@@ -114,7 +115,7 @@ define_user_settings(void)
 
 	DefineCustomEnumVariable("anago.mode",
 							 "Selects out-of-order execution, or one task at a time with synchronous reads.",
-							 NULL,
+							 "With \"static\", the processes of a parallel query have equal parts of the source, which each runs like \"serial\".",
 							 &anago_mode, ANAGO_MODE_OOO, mode_options,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
 }

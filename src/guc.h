@@ -23,7 +23,8 @@ typedef enum AnagoIoMethod
 typedef enum AnagoMode
 {
 	ANAGO_MODE_OOO,
-	ANAGO_MODE_SERIAL
+	ANAGO_MODE_SERIAL,
+	ANAGO_MODE_STATIC
 } AnagoMode;
 
 extern PGDLLIMPORT bool anago_debug_force;

@@ -4,12 +4,14 @@
  *	  The plan nodes AnagoScan and AnagoJoin: CustomScan callbacks.
  *
  *	  exec.c		begin, exec, rescan, end
+ *	  parallel.c	the same among the processes of a parallel query
  *	  explain.c		EXPLAIN
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
+#include "access/parallel.h"
 #include "executor/executor.h"
 #include "nodes/extensible.h"
 #include "utils/memutils.h"
@@ -40,6 +42,11 @@ static const CustomExecMethods scan_exec_methods = {
 	.ExecCustomScan = exec_scan,
 	.EndCustomScan = end_scan,
 	.ReScanCustomScan = rescan,
+	.EstimateDSMCustomScan = anago_parallel_estimate,
+	.InitializeDSMCustomScan = anago_parallel_initialize,
+	.ReInitializeDSMCustomScan = anago_parallel_reinitialize,
+	.InitializeWorkerCustomScan = anago_parallel_initialize_worker,
+	.ShutdownCustomScan = anago_parallel_shutdown,
 	.ExplainCustomScan = anago_explain,
 };
 
@@ -49,6 +56,11 @@ static const CustomExecMethods join_exec_methods = {
 	.ExecCustomScan = exec_scan,
 	.EndCustomScan = end_scan,
 	.ReScanCustomScan = rescan,
+	.EstimateDSMCustomScan = anago_parallel_estimate,
+	.InitializeDSMCustomScan = anago_parallel_initialize,
+	.ReInitializeDSMCustomScan = anago_parallel_reinitialize,
+	.InitializeWorkerCustomScan = anago_parallel_initialize_worker,
+	.ShutdownCustomScan = anago_parallel_shutdown,
 	.ExplainCustomScan = anago_explain,
 };
 
@@ -137,22 +149,25 @@ new_fallbacks(void)
 	return more;
 }
 
+/* Of all processes; a worker leaves this to its leader. */
 static void
-add_to_stats(const AnagoQuery *query)
+add_to_stats(const AnagoScanState *state)
 {
-	const AnagoSchedCounters *sched = anago_sched_counters(query->sched);
-	const AnagoPageCounters *pages = anago_pages_counters(query->pages);
+	AnagoCounters all;
 	AnagoQueryTotals totals = {0};
 
+	anago_parallel_sum(state, &all);
+	if (!all.started)
+		return;
 	totals.queries = 1;
-	for (int i = 0; i < query->nsteps; i++)
-		totals.rows += query->steps[i].counters.rows;
-	totals.tasks = sched->tasks;
-	totals.hits = pages->hits;
-	totals.reads = pages->reads;
-	totals.shared_reads = pages->shared_reads;
-	totals.sync_reads = pages->sync_reads;
-	totals.latency_sum_us = pages->latency_sum_us;
+	for (int i = 0; i < state->desc->nsteps; i++)
+		totals.rows += all.steps[i].rows;
+	totals.tasks = all.sched.tasks;
+	totals.hits = all.pages.hits;
+	totals.reads = all.pages.reads;
+	totals.shared_reads = all.pages.shared_reads;
+	totals.sync_reads = all.pages.sync_reads;
+	totals.latency_sum_us = all.pages.latency_sum_us;
 	totals.fallbacks = new_fallbacks();
 	anago_stats_add(&totals);
 }
@@ -160,12 +175,13 @@ add_to_stats(const AnagoQuery *query)
 static void
 end_scan(CustomScanState *node)
 {
-	AnagoQuery *query = ((AnagoScanState *) node)->query;
+	AnagoScanState *state = (AnagoScanState *) node;
 	PlanState  *child = child_of(node);
 
-	if (query->sched != NULL)
-		add_to_stats(query);
-	anago_query_end(query);
+	anago_parallel_shutdown(node);
+	if (!(node->ss.ps.plan->parallel_aware && IsParallelWorker()))
+		add_to_stats(state);
+	anago_query_end(state->query);
 	if (child != NULL)
 		ExecEndNode(child);
 }

@@ -26,6 +26,7 @@ typedef struct ExplainCxt
 	ExplainState *es;
 	List	   *deparse;
 	bool		prefix;			/* write Vars with their table's name */
+	AnagoCounters counters;		/* of all processes */
 } ExplainCxt;
 
 /* Core's ExplainIndentText() is not exported by all versions. */
@@ -133,7 +134,7 @@ show_step_structured(const ExplainCxt *cxt, int step)
 static void
 show_step_counters(const ExplainCxt *cxt, int step)
 {
-	const AnagoStepCounters *c = &cxt->state->query->steps[step].counters;
+	const AnagoStepCounters *c = &cxt->counters.steps[step];
 	ExplainState *es = cxt->es;
 	bool		index_only = cxt->state->desc->steps[step].index_only;
 
@@ -187,66 +188,153 @@ show_step(ExplainCxt *cxt, int step)
 
 /* --- how it ran --- */
 
+static double
+mean_inflight(const AnagoCounters *c)
+{
+	return c->pages.reads > 0 ? (double) c->pages.inflight_sum / c->pages.reads : 0;
+}
+
+static double
+latency_ms(const AnagoCounters *c)
+{
+	return c->pages.latency_sum_us / Max(c->pages.reads, 1) / 1000.0;
+}
+
+static int64
+memory_kb(const AnagoCounters *c)
+{
+	return (c->memory + 1023) / 1024;
+}
+
+static const char *
+method_text(const AnagoCounters *c)
+{
+	return c->method[0] != '\0' ? c->method : "none";
+}
+
 static void
-show_run_text(const ExplainCxt *cxt, const AnagoPageCounters *pages,
-			  const AnagoSchedCounters *sched, double mean, double latency_us,
-			  int64 memory_kb)
+show_run_text(const ExplainCxt *cxt, const AnagoCounters *c, double mean)
 {
 	ExplainState *es = cxt->es;
 	StringInfo	str = es->str;
 
 	indent_text(es);
 	appendStringInfo(str, "Tasks: " INT64_FORMAT "  Peak: %d of %d bytes  Memory: "
-					 INT64_FORMAT "kB\n", sched->tasks, sched->live_peak,
-					 ANAGO_TASK_SIZE, memory_kb);
+					 INT64_FORMAT "kB\n", c->sched.tasks, c->sched.live_peak,
+					 ANAGO_TASK_SIZE, memory_kb(c));
 	indent_text(es);
 	appendStringInfo(str, "Reads: method=%s issued=" INT64_FORMAT
 					 " shared=" INT64_FORMAT " synchronous=" INT64_FORMAT
-					 " hits=" INT64_FORMAT "\n",
-					 anago_pages_method(cxt->state->query->pages), pages->reads,
-					 pages->shared_reads, pages->sync_reads, pages->hits);
-	if (pages->reads == 0)
+					 " hits=" INT64_FORMAT "\n", method_text(c), c->pages.reads,
+					 c->pages.shared_reads, c->pages.sync_reads, c->pages.hits);
+	if (c->pages.reads == 0)
 		return;
 	indent_text(es);
 	appendStringInfo(str, "In Flight: peak=" INT64_FORMAT " mean=%.1f",
-					 pages->inflight_peak, mean);
+					 c->pages.inflight_peak, mean);
 	if (es->timing)
-		appendStringInfo(str, "  Latency: %.3f ms", latency_us / 1000.0);
+		appendStringInfo(str, "  Latency: %.3f ms", latency_ms(c));
 	appendStringInfoChar(str, '\n');
 }
 
 static void
-show_run(const ExplainCxt *cxt)
+show_run(const ExplainCxt *cxt, const AnagoCounters *c, double mean)
 {
-	const AnagoQuery *query = cxt->state->query;
-	const AnagoPageCounters *pages = anago_pages_counters(query->pages);
-	const AnagoSchedCounters *sched = anago_sched_counters(query->sched);
 	ExplainState *es = cxt->es;
-	double		reads = Max(pages->reads, 1);
-	double		mean = pages->inflight_sum / reads;
-	double		latency_us = pages->latency_sum_us / reads;
-	int64		memory_kb = (anago_sched_memory(query->sched) +
-							 MemoryContextMemAllocated(query->context, true) +
-							 1023) / 1024;
 
 	if (es->format == EXPLAIN_FORMAT_TEXT)
 	{
-		show_run_text(cxt, pages, sched, mean, latency_us, memory_kb);
+		show_run_text(cxt, c, mean);
 		return;
 	}
-	ExplainPropertyInteger("Tasks", NULL, sched->tasks, es);
-	ExplainPropertyInteger("Peak Tasks", NULL, sched->live_peak, es);
+	ExplainPropertyInteger("Tasks", NULL, c->sched.tasks, es);
+	ExplainPropertyInteger("Peak Tasks", NULL, c->sched.live_peak, es);
 	ExplainPropertyInteger("Task Size", "B", ANAGO_TASK_SIZE, es);
-	ExplainPropertyInteger("Memory", "kB", memory_kb, es);
-	ExplainPropertyText("I/O Method", anago_pages_method(query->pages), es);
-	ExplainPropertyInteger("Reads Issued", NULL, pages->reads, es);
-	ExplainPropertyInteger("Shared Reads", NULL, pages->shared_reads, es);
-	ExplainPropertyInteger("Synchronous Reads", NULL, pages->sync_reads, es);
-	ExplainPropertyInteger("Hits", NULL, pages->hits, es);
-	ExplainPropertyInteger("Peak Reads in Flight", NULL, pages->inflight_peak, es);
+	ExplainPropertyInteger("Memory", "kB", memory_kb(c), es);
+	ExplainPropertyText("I/O Method", method_text(c), es);
+	ExplainPropertyInteger("Reads Issued", NULL, c->pages.reads, es);
+	ExplainPropertyInteger("Shared Reads", NULL, c->pages.shared_reads, es);
+	ExplainPropertyInteger("Synchronous Reads", NULL, c->pages.sync_reads, es);
+	ExplainPropertyInteger("Hits", NULL, c->pages.hits, es);
+	ExplainPropertyInteger("Peak Reads in Flight", NULL, c->pages.inflight_peak, es);
 	ExplainPropertyFloat("Mean Reads in Flight", NULL, mean, 1, es);
 	if (es->timing)
-		ExplainPropertyFloat("Read Latency", "ms", latency_us / 1000.0, 3, es);
+		ExplainPropertyFloat("Read Latency", "ms", latency_ms(c), 3, es);
+}
+
+/* Rows that left the pipeline there. */
+static int64
+rows_out(const ExplainCxt *cxt, const AnagoCounters *c)
+{
+	return c->steps[cxt->state->desc->nsteps - 1].rows;
+}
+
+/* What one process of a parallel query did; worker -1 is the leader. */
+static void
+show_process(const ExplainCxt *cxt, int worker, const AnagoCounters *c)
+{
+	ExplainState *es = cxt->es;
+
+	if (!c->started)
+		return;
+	ExplainOpenGroup("Process", NULL, true, es);
+	if (es->format == EXPLAIN_FORMAT_TEXT)
+	{
+		indent_text(es);
+		if (worker < 0)
+			appendStringInfoString(es->str, "Leader:");
+		else
+			appendStringInfo(es->str, "Worker %d:", worker);
+		appendStringInfo(es->str, "  Rows: " INT64_FORMAT "  Tasks: " INT64_FORMAT
+						 "  Reads: issued=" INT64_FORMAT " hits=" INT64_FORMAT
+						 "  In Flight: peak=" INT64_FORMAT " mean=%.1f"
+						 "  Rows Given: " INT64_FORMAT "\n",
+						 rows_out(cxt, c), c->sched.tasks, c->pages.reads,
+						 c->pages.hits, c->pages.inflight_peak,
+						 mean_inflight(c), c->given);
+	}
+	else
+	{
+		if (worker >= 0)
+			ExplainPropertyInteger("Worker Number", NULL, worker, es);
+		ExplainPropertyInteger("Rows", NULL, rows_out(cxt, c), es);
+		ExplainPropertyInteger("Tasks", NULL, c->sched.tasks, es);
+		ExplainPropertyInteger("Reads Issued", NULL, c->pages.reads, es);
+		ExplainPropertyInteger("Hits", NULL, c->pages.hits, es);
+		ExplainPropertyInteger("Peak Reads in Flight", NULL,
+							   c->pages.inflight_peak, es);
+		ExplainPropertyFloat("Mean Reads in Flight", NULL, mean_inflight(c), 1, es);
+		ExplainPropertyInteger("Rows Given", NULL, c->given, es);
+	}
+	ExplainCloseGroup("Process", NULL, true, es);
+}
+
+/*
+ * All processes together, then each.  Reads of all were on their way at the
+ * same time: what the query had in flight is the sum.
+ */
+static void
+show_processes(const ExplainCxt *cxt, AnagoCounters *all)
+{
+	AnagoScanState *state = cxt->state;
+	AnagoCounters leader;
+	double		mean;
+
+	anago_query_count(state->query, &leader);
+	mean = mean_inflight(&leader);
+	for (int i = 0; i < state->nworkers; i++)
+		mean += mean_inflight(&state->workers[i]);
+	if (state->nworkers > 0)
+		all->pages.inflight_peak = state->inflight_peak;
+	show_run(cxt, all, mean);
+	if (state->nworkers == 0)
+		return;
+
+	ExplainOpenGroup("Processes", "Processes", false, cxt->es);
+	show_process(cxt, -1, &leader);
+	for (int i = 0; i < state->nworkers; i++)
+		show_process(cxt, i, &state->workers[i]);
+	ExplainCloseGroup("Processes", "Processes", false, cxt->es);
 }
 
 void
@@ -261,11 +349,13 @@ anago_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 										   ancestors);
 	cxt.prefix = list_length(es->rtable) > 1 || es->verbose;
 
+	anago_parallel_sum(state, &cxt.counters);
+
 	ExplainOpenGroup("Steps", "Steps", false, es);
 	for (int i = 0; i < state->desc->nsteps; i++)
 		show_step(&cxt, i);
 	ExplainCloseGroup("Steps", "Steps", false, es);
 
-	if (es->analyze && state->query->sched != NULL && (es->buffers || es->timing))
-		show_run(&cxt);
+	if (es->analyze && cxt.counters.started && (es->buffers || es->timing))
+		show_processes(&cxt, &cxt.counters);
 }

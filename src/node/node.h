@@ -12,6 +12,7 @@
 
 #include "postgres.h"
 
+#include "access/parallel.h"
 #include "nodes/execnodes.h"
 #include "nodes/extensible.h"
 
@@ -23,6 +24,12 @@ typedef struct AnagoScanState
 	CustomScanState css;		/* must be first */
 	AnagoPipelineDesc *desc;
 	AnagoQuery *query;			/* NULL before BeginCustomScan */
+
+	/* in the leader of a parallel query, below a Gather */
+	AnagoSegment *segment;		/* NULL: none, or no longer */
+	int			nworkers;
+	AnagoCounters *workers;		/* what they have done */
+	int64		inflight_peak;	/* reads of all processes at one time */
 } AnagoScanState;
 
 extern PGDLLIMPORT const CustomScanMethods anago_scan_methods;
@@ -30,6 +37,17 @@ extern PGDLLIMPORT const CustomScanMethods anago_join_methods;
 
 /* Make both known to readfuncs.c, which looks them up by name. */
 extern void anago_node_init(void);
+
+/* parallel.c: the callbacks for DSM, and the counters of all processes */
+extern Size anago_parallel_estimate(CustomScanState *node, ParallelContext *pcxt);
+extern void anago_parallel_initialize(CustomScanState *node,
+									  ParallelContext *pcxt, void *coordinate);
+extern void anago_parallel_reinitialize(CustomScanState *node,
+										ParallelContext *pcxt, void *coordinate);
+extern void anago_parallel_initialize_worker(CustomScanState *node, shm_toc *toc,
+											 void *coordinate);
+extern void anago_parallel_shutdown(CustomScanState *node);
+extern void anago_parallel_sum(const AnagoScanState *state, AnagoCounters *sum);
 
 /* explain.c: ExplainCustomScan */
 extern void anago_explain(CustomScanState *node, List *ancestors,

@@ -47,6 +47,15 @@ anago_bt_reaches(Relation rel, BTScanInsert position, Page page,
 }
 
 bool
+anago_bt_goes_on(Relation rel, BTScanInsert end, Page page, OffsetNumber child)
+{
+	if (child < PageGetMaxOffsetNumber(page))
+		return anago_bt_reaches(rel, end, page, OffsetNumberNext(child));
+	return !P_RIGHTMOST(BTPageGetOpaque(page)) &&
+		anago_bt_reaches(rel, end, page, P_HIKEY);
+}
+
+bool
 anago_bt_is_right(Relation rel, BTScanInsert position, Page page)
 {
 	BTPageOpaque opaque = BTPageGetOpaque(page);

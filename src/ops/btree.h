@@ -42,4 +42,11 @@ extern bool anago_bt_is_right(Relation rel, BTScanInsert position, Page page);
  */
 extern int	anago_bt_compare_bound(Relation rel, IndexTuple bound, Page page);
 
+/*
+ * Whether a range that ends at position `end` goes on right of a child of an
+ * inner page, on that page or the next one.
+ */
+extern bool anago_bt_goes_on(Relation rel, BTScanInsert end, Page page,
+							 OffsetNumber child);
+
 #endif							/* ANAGO_BTREE_H */

@@ -231,6 +231,49 @@ anago_hits_run(const AnagoHits *hits, int from)
 	return to;
 }
 
+/* --- nearer to the CPU --- */
+
+/*
+ * Matches of a leaf below which prefetching does not repay its lookups, and
+ * the size in blocks below which a table is taken to be in the CPU's caches.
+ */
+#define AHEAD_MIN_HITS	64
+#define AHEAD_MIN_PAGES	4096
+
+/* One match further ahead: its page, and the tuple of one that is nearer. */
+static void
+touch(AnagoStep *step, AnagoHits *hits, AnagoAhead *ahead)
+{
+	int			i = ahead->located++;
+	ItemPointer tid = &hits->tids[i];
+	Buffer	   *buf = &ahead->buf[i % ANAGO_AHEAD];
+
+	if (i > 0 && ItemPointerGetBlockNumberNoCheck(tid) ==
+		ItemPointerGetBlockNumberNoCheck(&hits->tids[i - 1]))
+		*buf = ahead->buf[(i - 1) % ANAGO_AHEAD];
+	else
+		*buf = anago_touch_locate(step->heap, ItemPointerGetBlockNumber(tid));
+	if (BufferIsValid(*buf))
+		anago_touch_page(*buf, ItemPointerGetOffsetNumber(tid));
+
+	i -= ANAGO_AHEAD / 2;
+	if (i >= 0 && BufferIsValid(ahead->buf[i % ANAGO_AHEAD]))
+		anago_touch_tuple(ahead->buf[i % ANAGO_AHEAD],
+						  ItemPointerGetOffsetNumber(&hits->tids[i]));
+}
+
+void
+anago_hits_touch(AnagoStep *step, AnagoHits *hits, int next, AnagoAhead *ahead)
+{
+	int			to = Min(next + ANAGO_AHEAD, hits->n);
+
+	if (hits->n < AHEAD_MIN_HITS ||
+		step->heap->rd_rel->relpages < AHEAD_MIN_PAGES)
+		return;
+	while (ahead->located < to)
+		touch(step, hits, ahead);
+}
+
 /* --- dead matches --- */
 
 /*

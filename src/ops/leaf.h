@@ -34,6 +34,21 @@ extern void anago_leaf_prepare(AnagoStep *step, AnagoHits *hits);
 /* End (exclusive) of the run of matches of one heap block from `from`. */
 extern int	anago_hits_run(const AnagoHits *hits, int from);
 
+/*
+ * The CPU's prefetching of heap tuples, some matches ahead of their use; set
+ * located to zero before the first.
+ */
+#define ANAGO_AHEAD			8
+
+typedef struct AnagoAhead
+{
+	int			located;		/* of hits, whose blocks were looked for */
+	Buffer		buf[ANAGO_AHEAD];	/* these, by hit modulo ANAGO_AHEAD; hints */
+} AnagoAhead;
+
+extern void anago_hits_touch(AnagoStep *step, AnagoHits *hits, int next,
+							 AnagoAhead *ahead);
+
 /* The heap tuple of a match is dead to everybody. */
 extern void anago_hits_kill(AnagoStep *step, AnagoHits *hits, int hit);
 

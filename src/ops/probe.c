@@ -21,9 +21,10 @@
 #include "ops/probe.h"
 #include "ops/range.h"
 #include "ops/row.h"
+#include "ops/spread.h"
 
-void
-anago_probe_spawn(AnagoStep *step, AnagoRow *row)
+static AnagoProbe *
+probe_make(AnagoStep *step, AnagoRow *row)
 {
 	AnagoQuery *query = step->query;
 	AnagoProbe *probe;
@@ -36,11 +37,32 @@ anago_probe_spawn(AnagoStep *step, AnagoRow *row)
 	probe->tasks = 0;
 	probe->matched = false;
 	probe->done = false;
-	step->counters.probes++;
 
 	ResetExprContext(query->econtext);
 	anago_keys_eval(&step->keys, query->econtext, query->context, &probe->keys);
-	anago_range_spawn(probe);
+	return probe;
+}
+
+void
+anago_probe_spawn(AnagoStep *step, AnagoRow *row)
+{
+	step->counters.probes++;
+	anago_range_spawn(probe_make(step, row));
+}
+
+AnagoProbe *
+anago_probe_hold(AnagoStep *step)
+{
+	AnagoProbe *probe = probe_make(step, NULL);
+
+	probe->tasks++;
+	return probe;
+}
+
+void
+anago_probe_join(AnagoStep *step, AnagoRow *row, AnagoSpan *span)
+{
+	anago_range_spawn_span(probe_make(step, row), span);
 }
 
 static inline bool
@@ -87,9 +109,14 @@ anago_probe_forward(AnagoProbe *probe)
 	AnagoStep  *step = probe->step;
 	AnagoQuery *query = step->query;
 
+	AnagoRow   *row;
+
 	Assert(!step->last);
-	anago_probe_spawn(&query->steps[step->index + 1],
-					  anago_row_make(query, step->index, probe->row));
+	row = anago_row_make(query, step->index, probe->row);
+	if (query->give_to >= 0 && anago_spread_give(query, step + 1, row))
+		anago_row_release(query, row);
+	else
+		anago_probe_spawn(step + 1, row);
 }
 
 bool

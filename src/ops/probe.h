@@ -14,12 +14,22 @@
 #include "postgres.h"
 
 #include "ops/query.h"
+#include "ops/span.h"
 
 /*
  * Begin to look for the matches of `row`, which must be bound and whose
  * reference goes to the probe.  Spawns a task.
  */
 extern void anago_probe_spawn(AnagoStep *step, AnagoRow *row);
+
+/* A probe of the unit row, for which no task is spawned yet, held as by one. */
+extern AnagoProbe *anago_probe_hold(AnagoStep *step);
+
+/*
+ * Take part in a probe of another process: walk that span.  `row` as for
+ * anago_probe_spawn; NULL is the unit row.
+ */
+extern void anago_probe_join(AnagoStep *step, AnagoRow *row, AnagoSpan *span);
 
 /*
  * The wide slot holds the outer row and a candidate's columns: does it

@@ -11,8 +11,12 @@
  *	  leaf.c	one leaf page of it
  *	  inner.c	copies of inner pages
  *	  btree.c	questions to a B-tree page
+ *	  span.c	leaves of it that are yet to be taken
  *	  heap.c	its matches in the table
  *	  row.c		rows in flight
+ *	  spread.c	how a query spreads over processes
+ *	  static.c	the same, cut once
+ *	  counters.c	what a process has done
  *
  *-------------------------------------------------------------------------
  */
@@ -30,6 +34,7 @@
 #include "ops/leaf.h"
 #include "ops/query.h"
 #include "ops/source.h"
+#include "ops/spread.h"
 
 /* --- begin --- */
 
@@ -117,6 +122,8 @@ anago_query_begin(PlanState *ps, const AnagoPipelineDesc *desc,
 	query->snapshot = ps->state->es_snapshot;
 	query->child = child;
 	query->wide = wide;
+	query->give_to = -1;
+	query->before = palloc0(sizeof(AnagoCounters));
 	begin_columns(query, desc);
 
 	query->nsteps = desc->nsteps;
@@ -141,15 +148,26 @@ anago_query_begin(PlanState *ps, const AnagoPipelineDesc *desc,
 static void
 start(AnagoQuery *query)
 {
+	AnagoSchedPeers peers = {0};
+	MemoryContext old;
+
 	if (query->sched == NULL)
 	{
-		MemoryContext old = MemoryContextSwitchTo(query->estate->es_query_cxt);
-
 		if (!IsMVCCSnapshot(query->snapshot))
 			elog(ERROR, "anago needs an MVCC snapshot");
+
+		/* as a participant it goes with the segment, else rescans keep it */
+		old = MemoryContextSwitchTo(query->segment != NULL ? query->context :
+									query->estate->es_query_cxt);
+		if (query->segment != NULL)
+		{
+			query->share = anago_share_attach(query->segment, query->participant);
+			query->in_parts = anago_mode == ANAGO_MODE_STATIC;
+			anago_spread_peers(query, &peers);
+		}
 		query->sched = anago_sched_begin(ANAGO_DEPTHS(query->nsteps),
-										 anago_mode == ANAGO_MODE_SERIAL,
-										 anago_max_inflight_reads);
+										 anago_mode != ANAGO_MODE_OOO,
+										 anago_max_inflight_reads, &peers);
 		query->pages = anago_sched_pages(query->sched);
 		MemoryContextSwitchTo(old);
 	}
@@ -168,6 +186,21 @@ renew_slot(AnagoQuery *query)
 	query->bound = NULL;
 }
 
+/* As a participant of a parallel query. */
+static bool
+next_shared(AnagoQuery *query)
+{
+	bool		row;
+
+	anago_share_visit(query->share);
+	do
+		row = anago_sched_run(query->sched);
+	while (!row && anago_spread_more(query));
+	anago_share_visit(query->share);
+	query->exhausted = !row;
+	return row;
+}
+
 bool
 anago_query_next(AnagoQuery *query)
 {
@@ -180,6 +213,8 @@ anago_query_next(AnagoQuery *query)
 		query->started = true;
 		start(query);
 	}
+	if (query->share != NULL)
+		return next_shared(query);
 	if (anago_sched_run(query->sched))
 		return true;
 	query->exhausted = true;
@@ -203,14 +238,64 @@ release_pins(AnagoQuery *query)
 }
 
 void
+anago_query_set_segment(AnagoQuery *query, AnagoSegment *segment,
+						int participant, AnagoCounters *published)
+{
+	query->segment = segment;
+	query->participant = participant;
+	query->published = published;
+	if (published == NULL)
+		return;
+	*query->before = *published;
+	query->given = published->given;
+	for (int i = 0; i < query->nsteps; i++)
+		query->steps[i].counters = published->steps[i];
+}
+
+/*
+ * Scheduler and page layer know the segment, so that they go, too; what they
+ * have counted is kept.
+ */
+void
+anago_query_part(AnagoQuery *query)
+{
+	if (query->share == NULL)
+		return;
+	release_pins(query);
+	anago_query_publish(query);
+	anago_query_count(query, query->before);
+	anago_sched_end(query->sched);
+	query->sched = NULL;
+	query->pages = NULL;
+	anago_share_end(query->share);
+	query->share = NULL;
+	query->parts = NULL;
+	query->in_parts = false;
+	query->give_to = -1;
+	query->exhausted = true;
+}
+
+void
+anago_query_shutdown(AnagoQuery *query)
+{
+	if (query->segment == NULL)
+		return;
+	anago_query_part(query);
+	query->segment = NULL;
+	query->exhausted = true;
+}
+
+void
 anago_query_rescan(AnagoQuery *query)
 {
 	/* as ExecScanReScan does: the scan is on no row */
 	ExecClearTuple(query->wide);
 	if (!query->started)
 		return;
+	anago_query_part(query);
 	release_pins(query);
-	anago_sched_reset(query->sched);
+	if (query->sched != NULL)
+		anago_sched_reset(query->sched);
 	MemoryContextReset(query->context);
 	ReScanExprContext(query->econtext);
 	query->bound = NULL;
@@ -220,6 +305,7 @@ anago_query_rescan(AnagoQuery *query)
 void
 anago_query_end(AnagoQuery *query)
 {
+	anago_query_part(query);
 	release_pins(query);
 	if (query->sched != NULL)
 		anago_sched_end(query->sched);

@@ -41,10 +41,12 @@
 #include "ops/keys.h"
 #include "plan/pipeline.h"
 #include "sched/sched.h"
+#include "shared/share.h"
 
 typedef struct AnagoQuery AnagoQuery;
 typedef struct AnagoStep AnagoStep;
 typedef struct AnagoFound AnagoFound;
+typedef struct AnagoParts AnagoParts;
 
 /*
  * The columns that one step (or the source) adds to a row.  Immutable once
@@ -105,6 +107,21 @@ typedef struct AnagoStepCounters
 	int64		rows;			/* rows that went on */
 } AnagoStepCounters;
 
+/*
+ * What one process has done for a query.  Flat, so that it can stand in the
+ * segment of a parallel query.
+ */
+typedef struct AnagoCounters
+{
+	bool		started;		/* a row has been asked for */
+	char		method[16];		/* of I/O; "": none was needed */
+	AnagoSchedCounters sched;
+	AnagoPageCounters pages;
+	int64		memory;			/* bytes of tasks and rows */
+	int64		given;			/* rows handed to other processes */
+	AnagoStepCounters steps[ANAGO_MAX_STEPS];
+} AnagoCounters;
+
 struct AnagoStep
 {
 	AnagoQuery *query;
@@ -155,6 +172,18 @@ struct AnagoQuery
 	bool		started;		/* since begin or rescan */
 	bool		exhausted;
 
+	AnagoSegment *segment;		/* of a parallel query, or NULL */
+	int			participant;	/* in it */
+	AnagoShare *share;			/* while this process takes part */
+	int			give_to;		/* participant that has too little to do, or
+								 * -1, */
+	int			give_n;			/* and how many rows it is to be given */
+	int64		given;			/* rows given away */
+	AnagoCounters *published;	/* of this process, in the segment, or NULL */
+	AnagoCounters *before;		/* of schedulers that have ended */
+	bool		in_parts;		/* anago.mode = static, with a share */
+	AnagoParts *parts;			/* this process's part, or NULL */
+
 	PlanState  *child;			/* source, or NULL: unit source */
 	int			source_ncols;
 	AttrNumber *source_attnos;
@@ -194,5 +223,24 @@ extern AnagoQuery *anago_query_begin(PlanState *ps, const AnagoPipelineDesc *des
 extern bool anago_query_next(AnagoQuery *query);
 extern void anago_query_rescan(AnagoQuery *query);
 extern void anago_query_end(AnagoQuery *query);
+
+/*
+ * Run as a participant of a parallel query from the next start on.  A worker
+ * publishes its counters, and goes on from those it finds there.
+ */
+extern void anago_query_set_segment(AnagoQuery *query, AnagoSegment *segment,
+									int participant, AnagoCounters *published);
+
+/*
+ * Take part no longer, if this process does: no more rows come until a rescan.
+ * Shutdown: the segment goes, too.
+ */
+extern void anago_query_part(AnagoQuery *query);
+extern void anago_query_shutdown(AnagoQuery *query);
+
+/* counters.c: what this process has done so far, and the sum of two. */
+extern void anago_query_count(const AnagoQuery *query, AnagoCounters *counters);
+extern void anago_query_publish(AnagoQuery *query);
+extern void anago_counters_add(AnagoCounters *to, const AnagoCounters *from);
 
 #endif							/* ANAGO_QUERY_H */

@@ -58,16 +58,7 @@
 #include "ops/probe.h"
 #include "ops/range.h"
 #include "ops/row.h"
-#include "page/touch.h"
-
-/*
- * How many matches the CPU's prefetching runs ahead of their use; the matches
- * of a leaf below which it does not repay its lookups; and the size in blocks
- * below which a table is taken to be in the CPU's caches anyway.
- */
-#define AHEAD			8
-#define AHEAD_MIN_HITS	64
-#define AHEAD_MIN_PAGES	4096
+#include "ops/span.h"
 
 /* So many moves to the right in one descent say that copies are too old. */
 #define STALE_MOVES		4
@@ -77,18 +68,17 @@ typedef struct RangeTask
 	AnagoTask	task;
 	AnagoProbe *probe;
 	int			combo;			/* which range of the probe */
-	BlockNumber blkno;			/* page wanted next; Invalid: walk has ended */
+	int			combo_end;		/* index probe: of those that it may start */
+	BlockNumber blkno;			/* page wanted next; Invalid: none */
 	bool		from_start;		/* entries before the range may be met */
 	bool		moved_right;	/* a leaf task is past its first page */
 	IndexTuple	bound;			/* leaf task: upper bound of its part, or NULL */
 	AnagoHits  *hits;			/* matches of the last leaf, or NULL */
 	int			next_visible;	/* of hits, to be answered from the index */
 	int			next_hit;		/* of hits, to be fetched from the heap */
-	int			located;		/* of hits, whose blocks were looked ahead for */
-	Buffer		ahead[AHEAD];	/* these, by hit modulo AHEAD; hints */
-	Page		inner;			/* copy of a level 1 page, or NULL */
+	AnagoAhead	ahead;			/* of hits, for the CPU */
+	AnagoSpan  *span;			/* range of many leaves, or NULL */
 	uint16		moves;			/* to the right, as pages had been split */
-	OffsetNumber child;			/* its child to be spawned next */
 } RangeTask;
 
 StaticAssertDecl(sizeof(RangeTask) <= ANAGO_TASK_SIZE, "task fits its slot");
@@ -114,7 +104,10 @@ spawn(AnagoProbe *probe, const AnagoTaskOps *ops, int depth)
 void
 anago_range_spawn(AnagoProbe *probe)
 {
-	spawn(probe, &probe_ops, ANAGO_DEPTH_PROBE(probe->step));
+	RangeTask  *self = spawn(probe, &probe_ops, ANAGO_DEPTH_PROBE(probe->step));
+
+	if (!anago_probe_is_shared_source(probe))
+		self->combo_end = probe->keys.ncombos;
 }
 
 /* --- the root --- */
@@ -141,10 +134,8 @@ open_index(AnagoStep *step)
 }
 
 static void
-range_start(RangeTask *self, int combo)
+ensure_open(AnagoStep *step)
 {
-	AnagoStep  *step = self->probe->step;
-
 	if (step->stale)
 	{
 		anago_inner_forget(step->inner);
@@ -152,6 +143,33 @@ range_start(RangeTask *self, int combo)
 	}
 	if (!step->opened)
 		open_index(step);
+}
+
+void
+anago_range_prepare(AnagoProbe *probe, int combo)
+{
+	ensure_open(probe->step);
+	anago_keys_bind(&probe->step->keys, &probe->keys, combo);
+}
+
+void
+anago_range_spawn_span(AnagoProbe *probe, AnagoSpan *span)
+{
+	RangeTask  *self;
+
+	ensure_open(probe->step);
+	self = spawn(probe, &range_ops, ANAGO_DEPTH_RANGE(probe->step));
+	self->combo = span->combo;
+	self->blkno = InvalidBlockNumber;
+	self->span = span;
+}
+
+static void
+range_start(RangeTask *self, int combo)
+{
+	AnagoStep  *step = self->probe->step;
+
+	ensure_open(step);
 	if (step->root == InvalidBlockNumber)
 		PredicateLockRelation(step->indexrel, step->query->snapshot);
 	self->combo = combo;
@@ -163,32 +181,43 @@ range_start(RangeTask *self, int combo)
 
 /* --- inner pages --- */
 
-/* Whether the range goes on right of the child at `child`. */
-static bool
-goes_on(AnagoStep *step, Page page, OffsetNumber child)
-{
-	if (child < PageGetMaxOffsetNumber(page))
-		return anago_bt_reaches(step->indexrel, &step->keys.end, page,
-								OffsetNumberNext(child));
-	return !P_RIGHTMOST(BTPageGetOpaque(page)) &&
-		anago_bt_reaches(step->indexrel, &step->keys.end, page, P_HIKEY);
-}
-
-/* Keep a page whose children are spawned one by one as there is room. */
+/* Keep a page of level 1, whose children are spawned as there is room. */
 static void
 keep_inner(RangeTask *self, Page page, OffsetNumber child)
 {
-	self->inner = MemoryContextAlloc(self->probe->step->query->context, BLCKSZ);
-	memcpy(self->inner, page, BLCKSZ);
-	self->child = child;
+	AnagoStep  *step = self->probe->step;
+
+	if (self->span == NULL)
+		self->span = anago_span_create(step->query, self->combo);
+	anago_span_page(step, self->span, page, child, self->from_start);
+	self->from_start = false;
+	self->blkno = InvalidBlockNumber;
 }
 
 static void
-drop_inner(RangeTask *self)
+drop_span(RangeTask *self)
 {
-	if (self->inner != NULL)
-		pfree(self->inner);
-	self->inner = NULL;
+	if (self->span != NULL)
+		pfree(self->span);
+	self->span = NULL;
+}
+
+/* The next child of a wide range; else what comes instead is under way. */
+static bool
+next_child(RangeTask *self)
+{
+	switch (anago_span_next(self->probe, self->span))
+	{
+		case ANAGO_TAKEN_CHILD:
+			return true;
+		case ANAGO_TAKEN_LOAD:
+			self->blkno = self->span->at.next;
+			return false;
+		case ANAGO_TAKEN_END:
+			drop_span(self);
+			return false;
+	}
+	pg_unreachable();
 }
 
 /* The range starts right of this page; true if it does. */
@@ -226,7 +255,8 @@ visit_inner(RangeTask *self, Page page)
 		P_FIRSTDATAKEY(opaque);
 
 	if (opaque->btpo_level == 1 && step->heapkeyspace &&
-		(!self->from_start || goes_on(step, page, child)))
+		(!self->from_start ||
+		 anago_bt_goes_on(step->indexrel, &step->keys.end, page, child)))
 	{
 		keep_inner(self, page, child);
 		return;
@@ -249,7 +279,7 @@ set_bound(RangeTask *leaf, Page page, OffsetNumber child)
 }
 
 /*
- * Spawn the leaf task of the next child; afterwards inner is NULL at the end.
+ * Spawn the leaf task of the child that has been taken.
  *
  * The last one of a range has no neighbour, and so no bound: should its leaf
  * be deleted, the page right of it has its part of the key space, and a
@@ -258,30 +288,18 @@ set_bound(RangeTask *leaf, Page page, OffsetNumber child)
 static void
 spawn_leaf(RangeTask *self)
 {
-	AnagoStep  *step = self->probe->step;
-	Page		page = self->inner;
-	BTPageOpaque opaque = BTPageGetOpaque(page);
+	AnagoSpan  *span = self->span;
+	Page		page = (Page) span->at.page;
 	IndexTuple	pivot = (IndexTuple)
-		PageGetItem(page, PageGetItemId(page, self->child));
-	RangeTask  *leaf = spawn(self->probe, &leaf_ops, ANAGO_DEPTH_LEAF(step));
-	bool		more;
+		PageGetItem(page, PageGetItemId(page, span->child));
+	RangeTask  *leaf = spawn(self->probe, &leaf_ops,
+							 ANAGO_DEPTH_LEAF(self->probe->step));
 
 	leaf->combo = self->combo;
 	leaf->blkno = BTreeTupleGetDownLink(pivot);
-	leaf->from_start = self->from_start;
-	self->from_start = false;
-
-	anago_keys_bind(&step->keys, &self->probe->keys, self->combo);
-	more = goes_on(step, page, self->child);
-	if (more)
-		set_bound(leaf, page, self->child);
-	if (more && self->child < PageGetMaxOffsetNumber(page))
-	{
-		self->child = OffsetNumberNext(self->child);
-		return;
-	}
-	self->blkno = more ? opaque->btpo_next : InvalidBlockNumber;
-	drop_inner(self);
+	leaf->from_start = span->at.from_start;
+	if (span->child < span->at.last || !span->at.ends)
+		set_bound(leaf, page, span->child);
 }
 
 /* --- leaves --- */
@@ -307,7 +325,7 @@ visit_leaf(RangeTask *self, Buffer buf)
 	}
 	PredicateLockPage(step->indexrel, self->blkno, step->query->snapshot);
 	self->hits = anago_leaf_collect(self->probe, buf, self->from_start, &ended);
-	self->next_visible = self->next_hit = self->located = 0;
+	self->next_visible = self->next_hit = self->ahead.located = 0;
 
 	if (ended || P_RIGHTMOST(opaque) ||
 		(self->bound != NULL &&
@@ -328,7 +346,7 @@ visit_copies(RangeTask *self)
 	Page		page;
 
 	anago_keys_bind(&step->keys, &self->probe->keys, self->combo);
-	while (self->inner == NULL &&
+	while (self->blkno != InvalidBlockNumber &&
 		   (page = anago_inner_find(step->inner, self->blkno)) != NULL)
 		visit_inner(self, page);
 }
@@ -384,41 +402,6 @@ next_visible(RangeTask *self)
 	return false;
 }
 
-/* One match further ahead: its page, and the tuple of one that is nearer. */
-static void
-touch(RangeTask *self, int i)
-{
-	AnagoHits  *hits = self->hits;
-	ItemPointer tid = &hits->tids[i];
-	Buffer	   *buf = &self->ahead[i % AHEAD];
-
-	if (i > 0 && ItemPointerGetBlockNumberNoCheck(tid) ==
-		ItemPointerGetBlockNumberNoCheck(&hits->tids[i - 1]))
-		*buf = self->ahead[(i - 1) % AHEAD];
-	else
-		*buf = anago_touch_locate(self->probe->step->heap,
-								  ItemPointerGetBlockNumber(tid));
-	if (BufferIsValid(*buf))
-		anago_touch_page(*buf, ItemPointerGetOffsetNumber(tid));
-
-	i -= AHEAD / 2;
-	if (i >= 0 && BufferIsValid(self->ahead[i % AHEAD]))
-		anago_touch_tuple(self->ahead[i % AHEAD],
-						  ItemPointerGetOffsetNumber(&hits->tids[i]));
-}
-
-static void
-touch_ahead(RangeTask *self)
-{
-	int			to = Min(self->next_hit + AHEAD, self->hits->n);
-
-	if (self->hits->n < AHEAD_MIN_HITS ||
-		self->probe->step->heap->rd_rel->relpages < AHEAD_MIN_PAGES)
-		return;
-	while (self->located < to)
-		touch(self, self->located++);
-}
-
 /* The next run of matches that one heap block holds; false if none is left. */
 static bool
 next_run(RangeTask *self, int *from, int *to)
@@ -426,7 +409,7 @@ next_run(RangeTask *self, int *from, int *to)
 	AnagoHits  *hits = self->hits;
 
 	if (hits->visible == NULL)
-		touch_ahead(self);
+		anago_hits_touch(self->probe->step, hits, self->next_hit, &self->ahead);
 	while (self->next_hit < hits->n)
 	{
 		*from = self->next_hit;
@@ -457,7 +440,7 @@ range_cleanup(RangeTask *self)
 {
 	if (self->hits != NULL)
 		drop_hits(self);
-	drop_inner(self);
+	drop_span(self);
 	if (self->bound != NULL)
 		pfree(self->bound);
 }
@@ -476,17 +459,21 @@ range_run(AnagoTask *task)
 				to;
 
 	ANAGO_BEGIN(task);
-	while (self->blkno != InvalidBlockNumber && !probe->done)
+	while ((self->blkno != InvalidBlockNumber || self->span != NULL) &&
+		   !probe->done)
 	{
 		visit_copies(self);
-		if (self->inner == NULL)
+		if (self->blkno != InvalidBlockNumber)
 		{
 			ANAGO_AWAIT_PAGE(task, buf, query->pages, step->indexrel, self->blkno);
 			visit_page(self, buf);
 		}
-		while (self->inner != NULL && !probe->done)
+		while (self->blkno == InvalidBlockNumber && self->span != NULL &&
+			   !probe->done)
 		{
 			ANAGO_AWAIT_ROOM(task, query->sched, ANAGO_DEPTH_LEAF(step));
+			if (!next_child(self))
+				break;
 			spawn_leaf(self);
 			ANAGO_SUSPEND(task, ANAGO_YIELD);
 		}
@@ -525,6 +512,32 @@ range_run(AnagoTask *task)
 	ANAGO_END(task);
 }
 
+/*
+ * Is there another combination to be started?  Those of the source are shared
+ * by the processes of a parallel query, each of which claims some.
+ */
+static bool
+more_combos(RangeTask *self)
+{
+	AnagoProbe *probe = self->probe;
+
+	if (probe->done)
+		return false;
+	if (self->combo < self->combo_end)
+		return true;
+	return anago_probe_is_shared_source(probe) &&
+		anago_claim_combos(probe->step->query->share, probe->keys.ncombos,
+						   probe->step->query->in_parts,
+						   &self->combo, &self->combo_end);
+}
+
+/* No other is to come: the task itself may become that range's. */
+static inline bool
+is_last_combo(const RangeTask *self)
+{
+	return self->combo + 1 == self->probe->keys.ncombos;
+}
+
 static AnagoVerdict
 probe_run(AnagoTask *task)
 {
@@ -534,7 +547,7 @@ probe_run(AnagoTask *task)
 	AnagoQuery *query = step->query;
 
 	ANAGO_BEGIN(task);
-	while (self->combo + 1 < probe->keys.ncombos && !probe->done)
+	while (more_combos(self) && !is_last_combo(self))
 	{
 		ANAGO_AWAIT_ROOM(task, query->sched, ANAGO_DEPTH_RANGE(step));
 		range_start(spawn(probe, &range_ops, ANAGO_DEPTH_RANGE(step)),
@@ -542,7 +555,7 @@ probe_run(AnagoTask *task)
 		self->combo++;
 		ANAGO_SUSPEND(task, ANAGO_YIELD);
 	}
-	if (self->combo < probe->keys.ncombos && !probe->done)
+	if (more_combos(self))
 	{
 		range_start(self, self->combo);
 		anago_sched_become(query->sched, task, &range_ops,

@@ -11,8 +11,25 @@
 #include "postgres.h"
 
 #include "ops/query.h"
+#include "ops/span.h"
 
 /* Spawn the task that finds a probe's index entries; keys are evaluated. */
 extern void anago_range_spawn(AnagoProbe *probe);
+
+/* Spawn the task that walks a span, of a range that somebody else opened. */
+extern void anago_range_spawn_span(AnagoProbe *probe, AnagoSpan *span);
+
+/* Know the index, and bind the keys of a combination. */
+extern void anago_range_prepare(AnagoProbe *probe, int combo);
+
+/* The probe of the source's unit row, whose ranges all processes share. */
+static inline bool
+anago_probe_is_shared_source(const AnagoProbe *probe)
+{
+	const AnagoQuery *query = probe->step->query;
+
+	return query->share != NULL && query->child == NULL &&
+		probe->step->index == 0;
+}
 
 #endif							/* ANAGO_RANGE_H */

@@ -7,7 +7,7 @@
  */
 #include "postgres.h"
 
-#include "executor/tuptable.h"
+#include "executor/executor.h"
 #include "utils/datum.h"
 #include "utils/expandeddatum.h"
 
@@ -150,4 +150,63 @@ anago_row_bind(AnagoQuery *query, AnagoRow *row)
 		memcpy(query->wide->tts_values + first, row->values, n * sizeof(Datum));
 		memcpy(query->wide->tts_isnull + first, row_nulls(row, n), n * sizeof(bool));
 	}
+}
+
+/* --- between processes --- */
+
+/* Columns that the source and the steps before `step` fill: the first ones. */
+static int
+columns_before(const AnagoQuery *query, int step)
+{
+	int			n = query->source_ncols;
+
+	for (int i = 0; i < step; i++)
+		n += query->steps[i].ncols;
+	return n;
+}
+
+int
+anago_row_pack(AnagoQuery *query, AnagoRow *row, int step, char *bytes, int max)
+{
+	TupleTableSlot *wide = query->wide;
+	int			n = columns_before(query, step);
+	Size		size = 0;
+	char	   *to = bytes;
+
+	anago_row_bind(query, row);
+	for (int i = 0; i < n; i++)
+		size += datumEstimateSpace(wide->tts_values[i], wide->tts_isnull[i],
+								   query->typbyvals[i], query->typlens[i]);
+	if (size > max)
+		return -1;
+	for (int i = 0; i < n; i++)
+		datumSerialize(wide->tts_values[i], wide->tts_isnull[i],
+					   query->typbyvals[i], query->typlens[i], &to);
+	Assert(to - bytes == size);
+	return size;
+}
+
+AnagoRow *
+anago_row_unpack(AnagoQuery *query, int step, char *bytes)
+{
+	TupleTableSlot *wide = query->wide;
+	int			n = columns_before(query, step);
+	AnagoRow   *row = NULL;
+	MemoryContext old;
+
+	ResetExprContext(query->econtext);
+	old = MemoryContextSwitchTo(query->econtext->ecxt_per_tuple_memory);
+	query->bound = NULL;
+	for (int i = 0; i < n; i++)
+		wide->tts_values[i] = datumRestore(&bytes, &wide->tts_isnull[i]);
+	MemoryContextSwitchTo(old);
+
+	for (int i = ANAGO_STEP_SOURCE; i < step; i++)
+	{
+		AnagoRow   *parent = row;
+
+		row = anago_row_make(query, i, parent);
+		anago_row_release(query, parent);
+	}
+	return row;
 }

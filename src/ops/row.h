@@ -26,6 +26,16 @@
  */
 extern AnagoRow *anago_row_make(AnagoQuery *query, int step, AnagoRow *parent);
 
+/*
+ * The columns of a row that is to be probed for in `step`, as bytes; the row
+ * is bound by that.  Returns how many, or -1 if they are more than `max`.
+ */
+extern int	anago_row_pack(AnagoQuery *query, AnagoRow *row, int step,
+						   char *bytes, int max);
+
+/* That row again, perhaps in another process, bound, with one reference. */
+extern AnagoRow *anago_row_unpack(AnagoQuery *query, int step, char *bytes);
+
 /* Give up one reference. */
 extern void anago_row_release(AnagoQuery *query, AnagoRow *row);
 

@@ -7,6 +7,9 @@
  * the probe of that row.  The child source pulls a core plan, one row at a
  * time and only while step 0 has room.
  *
+ * The processes of a parallel query each have one: the unit rows share the
+ * ranges of one, and core hands out the rows of a partial child plan.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -17,6 +20,7 @@
 #include "ops/probe.h"
 #include "ops/row.h"
 #include "ops/source.h"
+#include "ops/static.h"
 
 typedef struct ChildTask
 {
@@ -30,9 +34,15 @@ StaticAssertDecl(sizeof(ChildTask) <= ANAGO_TASK_SIZE, "task fits its slot");
 static bool
 pull(AnagoQuery *query)
 {
-	TupleTableSlot *from = ExecProcNode(query->child);
+	TupleTableSlot *from;
 	TupleTableSlot *wide = query->wide;
 
+	/* it may wait for other processes, so that nobody must wait for us then */
+	if (query->share != NULL)
+		anago_share_visit(query->share);
+	from = ExecProcNode(query->child);
+	if (query->share != NULL)
+		anago_share_visit(query->share);
 	if (TupIsNull(from))
 		return false;
 	query->source_rows++;
@@ -69,7 +79,9 @@ static const AnagoTaskOps child_ops = {"child plan", child_run};
 void
 anago_source_spawn(AnagoQuery *query)
 {
-	if (query->child == NULL)
+	if (query->in_parts && query->child == NULL)
+		anago_static_spawn(query);
+	else if (query->child == NULL)
 	{
 		query->bound = NULL;
 		anago_probe_spawn(&query->steps[0], NULL);

@@ -62,8 +62,8 @@ pages_begin_io(AnagoPages *pages)
 }
 
 AnagoPages *
-anago_pages_begin(bool synchronous, int max_inflight, AnagoWakeCallback wake,
-				  void *wake_arg)
+anago_pages_begin(bool synchronous, int max_inflight, AnagoBudget *budget,
+				  AnagoWakeCallback wake, void *wake_arg)
 {
 	AnagoPages *pages = palloc0(sizeof(AnagoPages));
 
@@ -72,6 +72,7 @@ anago_pages_begin(bool synchronous, int max_inflight, AnagoWakeCallback wake,
 	pages->wake = wake;
 	pages->wake_arg = wake_arg;
 	pages->synchronous = synchronous;
+	pages->budget = budget;
 	pages->max_inflight = max_inflight;
 	pages->window = synchronous ? 1 : Min(ANAGO_WINDOW_START, max_inflight);
 	anago_cutoff_init(&pages->cutoff);
@@ -273,6 +274,15 @@ anago_page_get(AnagoPages *pages, Relation rel, BlockNumber blkno,
 
 /* ---- the pump ---- */
 
+/* The window, or this process's share of what all may have, if that is less. */
+static int
+window_now(const AnagoPages *pages)
+{
+	if (pages->budget == NULL)
+		return pages->window;
+	return Min(pages->window, anago_budget_share(pages->budget));
+}
+
 /* Reads that the window has room for; done reads count while they hold pins. */
 static int
 window_room(const AnagoPages *pages)
@@ -281,7 +291,7 @@ window_room(const AnagoPages *pages)
 
 	if (pages->io->ops->holds_pins)
 		used += pages->ndone;
-	return Max(pages->window - used, 0);
+	return Max(window_now(pages) - used, 0);
 }
 
 /* Issue up to `room` wanted reads; returns how many the method took. */
@@ -293,6 +303,8 @@ issue_batch(AnagoPages *pages, int room)
 	int			taken;
 	instr_time	now;
 
+	if (pages->budget != NULL)
+		n = anago_budget_take(pages->budget, n, pages->ninflight);
 	for (int i = 0; i < n; i++)
 		batch[i] = &anago_read_dequeue(pages)->io;
 
@@ -304,6 +316,8 @@ issue_batch(AnagoPages *pages, int room)
 		anago_read_issued(pages, (AnagoRead *) batch[i], now);
 	for (int i = n - 1; i >= taken; i--)
 		anago_read_requeue(pages, (AnagoRead *) batch[i]);
+	if (pages->budget != NULL && taken < n)
+		anago_budget_give(pages->budget, n - taken);
 	return taken;
 }
 
@@ -353,6 +367,7 @@ grow_window(AnagoPages *pages)
 {
 	if (pages->nwanted == 0 || window_room(pages) > 0 ||
 		pages->window == pages->capacity ||
+		pages->window > window_now(pages) ||
 		pages->latency_us > ANAGO_WINDOW_LATENCY_MS * 1000.0)
 		return;
 	pages->window = Min(pages->window * 2, pages->capacity);
@@ -435,11 +450,9 @@ anago_pages_counters(const AnagoPages *pages)
 }
 
 const char *
-anago_pages_method(AnagoPages *pages)
+anago_pages_method(const AnagoPages *pages)
 {
-	if (pages->io == NULL && pages->synchronous)
-		return anago_io_sync_ops.name;
 	if (pages->io == NULL)
-		pages_begin_io(pages);
+		return pages->synchronous ? anago_io_sync_ops.name : "";
 	return pages->io->ops->name;
 }

@@ -14,7 +14,8 @@
  * Invariants
  *	- a waiter is in at most one list: of one read, or of nobody;
  *	- two waiters that want the same block share one read;
- *	- reads on their way <= window <= max_inflight <= ANAGO_MAX_INFLIGHT;
+ *	- reads on their way <= window <= max_inflight <= ANAGO_MAX_INFLIGHT; those
+ *	  of all processes of a parallel query together are within its budget;
  *	- between calls this layer holds no pin but those of reads that the
  *	  `pgaio` method has on their way or that nobody has collected yet, and
  *	  these stay within the backend's pin limit;
@@ -35,6 +36,8 @@
 #include "storage/block.h"
 #include "storage/buf.h"
 #include "utils/rel.h"
+
+#include "shared/budget.h"
 
 /* Hard bound on reads in flight in one process; anago.max_inflight_reads. */
 #define ANAGO_MAX_INFLIGHT	4096
@@ -77,10 +80,12 @@ typedef struct AnagoPageCounters
 /*
  * Begin: memory comes from CurrentMemoryContext and lives as long as it.
  * `synchronous` makes every call answer at once, by ReadBuffer()
- * (anago.mode = serial).  The I/O method is picked by anago.io_method at the
- * first block that is not in shared buffers.
+ * (anago.mode = serial).  `budget` bounds the reads in flight of all processes
+ * of a parallel query, or is NULL.  The I/O method is picked by
+ * anago.io_method at the first block that is not in shared buffers.
  */
 extern AnagoPages *anago_pages_begin(bool synchronous, int max_inflight,
+									 AnagoBudget *budget,
 									 AnagoWakeCallback wake, void *wake_arg);
 
 /*
@@ -116,7 +121,7 @@ extern int	anago_pages_window(const AnagoPages *pages);
 
 extern const AnagoPageCounters *anago_pages_counters(const AnagoPages *pages);
 
-/* Name of the I/O method in use, as in anago.io_method. */
-extern const char *anago_pages_method(AnagoPages *pages);
+/* Name of the I/O method in use, as in anago.io_method; "": none yet. */
+extern const char *anago_pages_method(const AnagoPages *pages);
 
 #endif							/* ANAGO_PAGE_H */

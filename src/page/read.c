@@ -176,13 +176,22 @@ anago_read_issued(AnagoPages *pages, AnagoRead *read, instr_time now)
 	counters->inflight_peak = Max(counters->inflight_peak, pages->ninflight);
 }
 
+/* A read is no longer INFLIGHT. */
+static void
+leave_flight(AnagoPages *pages)
+{
+	pages->ninflight--;
+	if (pages->budget != NULL)
+		anago_budget_give(pages->budget, 1);
+}
+
 /* INFLIGHT -> DONE; wakes the waiters. */
 void
 anago_read_done(AnagoPages *pages, AnagoRead *read, instr_time now)
 {
 	Assert(read->state == READ_INFLIGHT);
 	read->state = READ_DONE;
-	pages->ninflight--;
+	leave_flight(pages);
 	pages->ndone++;
 
 	INSTR_TIME_SUBTRACT(now, read->issued);
@@ -249,7 +258,8 @@ anago_read_leave(AnagoPages *pages, AnagoRead *read)
 	if (read->state != READ_COLLECTED)
 		anago_inflight_remove(pages->inflight, &read->key);
 
-	pages->ninflight -= (read->state == READ_INFLIGHT);
+	if (read->state == READ_INFLIGHT)
+		leave_flight(pages);
 	pages->ndone -= (read->state == READ_DONE);
 	read->state = READ_FREE;
 	dlist_push_head(&pages->free, &read->node);
@@ -265,6 +275,8 @@ free_list(AnagoPages *pages, dlist_head *list)
 
 		if (read_is_issued(read))
 			pages->io->ops->forget(pages->io, &read->io);
+		if (read->state == READ_INFLIGHT)
+			leave_flight(pages);
 		read->state = READ_FREE;
 		dlist_push_head(&pages->free, &read->node);
 	}

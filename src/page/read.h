@@ -72,6 +72,7 @@ struct AnagoPages
 	void	   *wake_arg;
 	MemoryContext context;
 
+	AnagoBudget *budget;		/* of a parallel query, or NULL */
 	int			max_inflight;
 	int			capacity;		/* the method's; <= max_inflight */
 	int			window;			/* 1 <= window <= capacity */

@@ -49,6 +49,8 @@
 struct AnagoSched
 {
 	AnagoPages *pages;
+	AnagoSchedPeers peers;		/* feed is NULL: none */
+	int			until_tick;		/* tasks */
 	MemoryContext context;		/* chunks of tasks */
 	int			ndepths;
 	uint64		ready_depths;	/* bit d: ready[d] is not empty */
@@ -210,6 +212,8 @@ sleep_for_page(AnagoSched *sched)
 	unstall_all(sched);
 	if (sched->ready_depths != 0)
 		return true;
+	if (sched->peers.feed != NULL && sched->peers.feed(sched->peers.arg))
+		return true;
 	if (anago_pages_wanted(sched->pages) + anago_pages_inflight(sched->pages) == 0)
 	{
 		Assert(sched->nlive == 0 && sched->nstalled == 0);
@@ -219,6 +223,16 @@ sleep_for_page(AnagoSched *sched)
 	sched->since_poll = 0;
 	unstall_all(sched);
 	return true;
+}
+
+/* Is it time to look at the others, and do they say to stop? */
+static inline bool
+told_to_stop(AnagoSched *sched)
+{
+	if (sched->peers.tick == NULL || --sched->until_tick > 0)
+		return false;
+	sched->until_tick = ANAGO_TICK_INTERVAL;
+	return !sched->peers.tick(sched->peers.arg, sched->nlive);
 }
 
 static inline void
@@ -282,9 +296,16 @@ anago_sched_run(AnagoSched *sched)
 		}
 		if (task == NULL)
 		{
+			/* after a sleep as well, however few tasks it was for */
+			sched->until_tick = 0;
 			if (!sleep_for_page(sched))
 				return false;
 			continue;
+		}
+		if (told_to_stop(sched))
+		{
+			push_ready(sched, task);
+			return false;
 		}
 		task->state = ANAGO_TASK_RUNNING;
 		verdict = task->ops->run(task);
@@ -299,7 +320,8 @@ anago_sched_run(AnagoSched *sched)
 /* --- interface --- */
 
 AnagoSched *
-anago_sched_begin(int ndepths, bool synchronous, int max_inflight)
+anago_sched_begin(int ndepths, bool synchronous, int max_inflight,
+				  const AnagoSchedPeers *peers)
 {
 	AnagoSched *sched = palloc0(sizeof(AnagoSched));
 
@@ -308,7 +330,10 @@ anago_sched_begin(int ndepths, bool synchronous, int max_inflight)
 	sched->context = AllocSetContextCreate(CurrentMemoryContext,
 										   "anago tasks",
 										   ALLOCSET_DEFAULT_SIZES);
-	sched->pages = anago_pages_begin(synchronous, max_inflight, wake, sched);
+	if (peers != NULL)
+		sched->peers = *peers;
+	sched->pages = anago_pages_begin(synchronous, max_inflight,
+									 sched->peers.budget, wake, sched);
 	return sched;
 }
 

@@ -22,11 +22,35 @@ typedef struct AnagoSchedCounters
 } AnagoSchedCounters;
 
 /*
+ * How a scheduler meets the others of a parallel query.
+ *
+ * feed() is asked when nothing is ready to run: true if it has spawned a task.
+ * tick() is told every ANAGO_TICK_INTERVAL tasks how many live; false: all is
+ * to stop.
+ */
+typedef struct AnagoSchedPeers
+{
+	AnagoBudget *budget;
+	bool		(*feed) (void *arg);
+	bool		(*tick) (void *arg, int nlive);
+	void	   *arg;
+} AnagoSchedPeers;
+
+/* Tasks between two ticks. */
+#ifdef ANAGO_TINY_BOUNDS
+#define ANAGO_TICK_INTERVAL		4
+#else
+#define ANAGO_TICK_INTERVAL		256
+#endif
+
+/*
  * Begin: memory comes from a context of its own below CurrentMemoryContext.
- * `synchronous` reads each page in place (anago.mode = serial).
+ * `synchronous` reads each page in place (anago.mode = serial).  `peers` is
+ * copied; NULL: there are none.
  */
 extern AnagoSched *anago_sched_begin(int ndepths, bool synchronous,
-									 int max_inflight);
+									 int max_inflight,
+									 const AnagoSchedPeers *peers);
 
 /* Give up all tasks; counters go on. */
 extern void anago_sched_reset(AnagoSched *sched);
@@ -50,8 +74,8 @@ anago_sched_has_room(const AnagoSched *sched, int depth)
 }
 
 /*
- * Run tasks until one emits a row (true) or none is left (false).  The next
- * call goes on with the task that emitted.
+ * Run tasks until one emits a row (true), or none is left or tick() said to
+ * stop (false).  The next call goes on with the task that emitted.
  */
 extern bool anago_sched_run(AnagoSched *sched);
 

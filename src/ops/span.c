@@ -1,0 +1,111 @@
+/*-------------------------------------------------------------------------
+ *
+ * span.c
+ *	  Spans: what is yet to be handed to leaf tasks of a wide range.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/nbtree.h"
+
+#include "ops/btree.h"
+#include "ops/row.h"
+#include "ops/span.h"
+#include "shared/share.h"
+
+AnagoSpan *
+anago_span_create(AnagoQuery *query, int combo)
+{
+	AnagoSpan  *span = MemoryContextAlloc(query->context, sizeof(AnagoSpan));
+
+	span->combo = combo;
+	span->slot = -1;
+	span->generation = 0;
+	span->child = InvalidOffsetNumber;
+	span->at.seq = 0;
+	return span;
+}
+
+void
+anago_range_page_fill(AnagoStep *step, AnagoRangePage *at, Page page,
+					  OffsetNumber child, bool from_start)
+{
+	BTScanInsert end = &step->keys.end;
+
+	at->child = child;
+	at->last = anago_bt_search(step->indexrel, end, page);
+	at->next = InvalidBlockNumber;
+	if (at->last == PageGetMaxOffsetNumber(page) &&
+		anago_bt_goes_on(step->indexrel, end, page, at->last))
+		at->next = BTPageGetOpaque(page)->btpo_next;
+	at->ends = at->next == InvalidBlockNumber;
+	at->from_start = from_start;
+	memcpy(at->page, page, BLCKSZ);
+}
+
+void
+anago_span_page(AnagoStep *step, AnagoSpan *span, Page page,
+				OffsetNumber child, bool from_start)
+{
+	AnagoRangePage *at = &span->at;
+
+	anago_range_page_fill(step, at, page, child, from_start);
+	at->seq++;
+
+	/* Another's page may end elsewhere: that one is to be copied, then. */
+	if (span->slot >= 0 &&
+		!anago_range_install(step->query->share, span->slot,
+							 span->generation, at))
+		at->seq = 0;
+}
+
+/*
+ * Where one match ends a probe, or none makes a row, all matches must be known
+ * in one place.
+ */
+static bool
+may_be_split(const AnagoProbe *probe)
+{
+	const AnagoStepDesc *desc = probe->step->desc;
+
+	return desc->jointype == JOIN_INNER && !desc->inner_unique &&
+		!probe->step->query->in_parts;
+}
+
+static void
+publish(AnagoProbe *probe, AnagoSpan *span)
+{
+	AnagoQuery *query = probe->step->query;
+	AnagoRangeName name;
+	char		row[ANAGO_SHARED_ROW_BYTES];
+
+	name.step = probe->step->index;
+	name.combo = span->combo;
+	name.row_bytes = anago_row_pack(query, probe->row, name.step, row,
+									ANAGO_SHARED_ROW_BYTES);
+	if (name.row_bytes >= 0)
+		span->slot = anago_range_publish(query->share, &name, row, &span->at,
+										 &span->generation);
+}
+
+AnagoTaken
+anago_span_next(AnagoProbe *probe, AnagoSpan *span)
+{
+	AnagoShare *share = probe->step->query->share;
+	AnagoRangePage *at = &span->at;
+
+	if (span->slot < 0 && share != NULL && at->child < at->last &&
+		may_be_split(probe) && anago_range_welcome(share))
+		publish(probe, span);
+
+	if (span->slot >= 0)
+		return anago_range_take(share, span->slot, span->generation, at,
+								&span->child);
+	if (at->child <= at->last)
+	{
+		span->child = at->child++;
+		return ANAGO_TAKEN_CHILD;
+	}
+	return at->next != InvalidBlockNumber ? ANAGO_TAKEN_LOAD : ANAGO_TAKEN_END;
+}

@@ -1,0 +1,52 @@
+/*-------------------------------------------------------------------------
+ *
+ * span.h
+ *	  Spans: the part of an index range that is yet to be handed to leaf tasks,
+ *	  where it has many leaves.
+ *
+ * A span is a copy of a page of level 1 and the children of it that are in the
+ * range.  It belongs to one range task; in a parallel query it may be
+ * published, after which the range tasks of all processes that join in take
+ * children of it by turns (shared/ranges.h).
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ANAGO_SPAN_H
+#define ANAGO_SPAN_H
+
+#include "postgres.h"
+
+#include "ops/query.h"
+#include "shared/ranges.h"
+
+typedef struct AnagoSpan
+{
+	int			combo;
+	int			slot;			/* of the published range, or -1: private */
+	uint32		generation;		/* of that slot */
+	OffsetNumber child;			/* taken last */
+	AnagoRangePage at;			/* .child is of meaning where private */
+} AnagoSpan;
+
+/* An empty one, in query->context. */
+extern AnagoSpan *anago_span_create(AnagoQuery *query, int combo);
+
+/*
+ * A page of level 1 is what comes next, from its child `child` on; the step's
+ * keys are bound.
+ */
+extern void anago_span_page(AnagoStep *step, AnagoSpan *span, Page page,
+							OffsetNumber child, bool from_start);
+
+/* Describe that page and what of it is in the range; but for its number. */
+extern void anago_range_page_fill(AnagoStep *step, AnagoRangePage *at, Page page,
+								  OffsetNumber child, bool from_start);
+
+/*
+ * Take the next child: span->child.  ANAGO_TAKEN_LOAD: span->at.next is to be
+ * read, and given to anago_span_page().  Publishes the span where that is of
+ * use and `probe` allows it.
+ */
+extern AnagoTaken anago_span_next(AnagoProbe *probe, AnagoSpan *span);
+
+#endif							/* ANAGO_SPAN_H */

@@ -1,0 +1,30 @@
+/*-------------------------------------------------------------------------
+ *
+ * spread.h
+ *	  How a query spreads over the processes of a parallel query.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ANAGO_SPREAD_H
+#define ANAGO_SPREAD_H
+
+#include "postgres.h"
+
+#include "ops/query.h"
+
+/* What the scheduler is to ask and tell; of a query that has a share. */
+extern void anago_spread_peers(AnagoQuery *query, AnagoSchedPeers *peers);
+
+/*
+ * All tasks have ended.  True: others had work, of which tasks have been
+ * spawned.  False: there is no more, and the share has been left.
+ */
+extern bool anago_spread_more(AnagoQuery *query);
+
+/*
+ * Hand the row, which is bound and was to be probed for in `step`, to the
+ * process that tick() found to have too little work.  False: not done.
+ */
+extern bool anago_spread_give(AnagoQuery *query, AnagoStep *step, AnagoRow *row);
+
+#endif							/* ANAGO_SPREAD_H */

@@ -1,0 +1,317 @@
+/*-------------------------------------------------------------------------
+ *
+ * share.c
+ *	  What the processes of one parallel query share.  See share.h.
+ *
+ *	  share.c		the segment; coming, waiting, leaving
+ *	  budget.h		reads in flight, over all processes
+ *	  ranges.c		index ranges that several processes walk
+ *	  letters.c		rows handed from one process to another
+ *	  placement.c	memory nodes and cores
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "pgstat.h"
+
+#include "compat.h"
+#include "shared/share.h"
+
+/* How long a sleep is before the others are looked at again, in ms... */
+#define NAP_MS				1
+
+/* ...and how many naps a process without progress is waited for. */
+#define PATIENCE_NAPS		3
+
+/* A process is far under the mean with less than this part of it... */
+#define FAR_UNDER			4
+
+/* ...where that matters at all: tasks. */
+#define BALANCE_MIN_LOAD	16
+
+/* Rows handed over after one look around. */
+#define BALANCE_MAX_ROWS	16
+
+/*
+ * As the leader must be there to read the workers' rows, it waits for work no
+ * longer than that, in naps: until those that a worker has just begun on are
+ * known to be many.
+ */
+#define LEADER_NAPS			5
+
+/* ---- the segment ---- */
+
+static Size
+counters_offset(int nparticipants)
+{
+	return MAXALIGN(add_size(offsetof(AnagoSegment, participants),
+							 mul_size(sizeof(AnagoParticipant), nparticipants)));
+}
+
+Size
+anago_segment_size(int nparticipants, Size counters_size)
+{
+	return add_size(counters_offset(nparticipants),
+					mul_size(MAXALIGN(counters_size), nparticipants - 1));
+}
+
+static void
+init_participant(AnagoParticipant *participant)
+{
+	pg_atomic_init_u32(&participant->presence, ANAGO_ABSENT);
+	pg_atomic_init_u32(&participant->visits, 0);
+	pg_atomic_init_u32(&participant->load, 0);
+	anago_letters_init(&participant->letters);
+}
+
+static void
+init_source(AnagoSharedSource *source, int nparts)
+{
+	pg_atomic_init_u32(&source->claimed, 0);
+	source->nparts = nparts;
+	LWLockInitialize(&source->lock, LWTRANCHE_PARALLEL_QUERY_DSA);
+	source->parts = 0;
+	source->opened = false;
+}
+
+void
+anago_segment_reset(AnagoSegment *segment, int max_inflight, int nparts)
+{
+	pg_atomic_init_u32(&segment->stop, 0);
+	pg_atomic_init_u32(&segment->nwaiting, 0);
+	ConditionVariableInit(&segment->changed);
+	anago_budget_init(&segment->budget, max_inflight, segment->nparticipants);
+	init_source(&segment->source, nparts);
+	for (int i = 0; i < ANAGO_SHARED_RANGES; i++)
+	{
+		LWLockInitialize(&segment->ranges[i].lock, LWTRANCHE_PARALLEL_QUERY_DSA);
+		segment->ranges[i].generation = 0;
+	}
+	for (int i = 0; i < segment->nparticipants; i++)
+		init_participant(&segment->participants[i]);
+}
+
+void
+anago_segment_init(AnagoSegment *segment, int nparticipants,
+				   Size counters_size, int max_inflight, int nparts)
+{
+	segment->nparticipants = nparticipants;
+	segment->counters_size = MAXALIGN(counters_size);
+	anago_segment_reset(segment, max_inflight, nparts);
+	memset((char *) segment + counters_offset(nparticipants), 0,
+		   segment->counters_size * (nparticipants - 1));
+}
+
+void *
+anago_segment_counters(AnagoSegment *segment, int worker)
+{
+	Assert(worker >= 0 && worker < segment->nparticipants - 1);
+	return (char *) segment + counters_offset(segment->nparticipants) +
+		segment->counters_size * worker;
+}
+
+/* ---- coming and leaving ---- */
+
+AnagoShare *
+anago_share_attach(AnagoSegment *segment, int participant)
+{
+	AnagoShare *share = palloc0(sizeof(AnagoShare));
+
+	Assert(participant >= 0 && participant < segment->nparticipants);
+	share->segment = segment;
+	share->me = participant;
+	pg_atomic_write_u32(&segment->participants[participant].presence, ANAGO_ACTIVE);
+	pg_atomic_fetch_add_u32(&segment->budget.users, 1);
+	return share;
+}
+
+bool
+anago_share_leave(AnagoShare *share, bool now)
+{
+	AnagoParticipant *self = &share->segment->participants[share->me];
+	bool		left;
+
+	Assert(pg_atomic_read_u32(&self->presence) == ANAGO_ACTIVE);
+	LWLockAcquire(&self->letters.lock, LW_EXCLUSIVE);
+	left = now || anago_letters_empty(&self->letters);
+	if (left)
+		pg_atomic_write_u32(&self->presence, ANAGO_LEFT);
+	LWLockRelease(&self->letters.lock);
+	if (left)
+	{
+		pg_atomic_fetch_sub_u32(&share->segment->budget.users, 1);
+		anago_share_changed(share->segment);
+	}
+	return left;
+}
+
+void
+anago_share_end(AnagoShare *share)
+{
+	AnagoParticipant *self = &share->segment->participants[share->me];
+
+	if (pg_atomic_read_u32(&self->presence) != ANAGO_LEFT)
+		anago_share_leave(share, true);
+}
+
+void
+anago_share_stop(AnagoSegment *segment)
+{
+	pg_atomic_write_u32(&segment->stop, 1);
+	anago_share_changed(segment);
+}
+
+/* ---- waiting ---- */
+
+static uint32
+work_wait_event(void)
+{
+	static uint32 event = 0;
+
+	if (event == 0)
+		event = anago_wait_event_new("AnagoWork");
+	return event;
+}
+
+void
+anago_share_changed(AnagoSegment *segment)
+{
+	/* against the increment in anago_share_wait() */
+	pg_memory_barrier();
+	if (pg_atomic_read_u32(&segment->nwaiting) > 0)
+		ConditionVariableBroadcast(&segment->changed);
+}
+
+bool
+anago_share_has_work(const AnagoShare *share)
+{
+	AnagoSegment *segment = share->segment;
+
+	return !anago_letters_empty(&segment->participants[share->me].letters) ||
+		anago_range_to_join(share);
+}
+
+/*
+ * Is somebody else at work?  *progress is a number that changes as long as
+ * one of them is inside of its run loop or comes to it.
+ */
+static bool
+others_at_work(const AnagoShare *share, uint32 *progress)
+{
+	bool		active = false;
+
+	for (int i = 0; i < share->segment->nparticipants; i++)
+	{
+		AnagoParticipant *other = &share->segment->participants[i];
+		uint32		visits;
+
+		if (i == share->me ||
+			pg_atomic_read_u32(&other->presence) != ANAGO_ACTIVE)
+			continue;
+		active = true;
+		visits = pg_atomic_read_u32(&other->visits);
+		*progress += visits;
+		if ((visits & 1) != 0)
+			*progress |= UINT32_C(1) << 31;
+	}
+	return active;
+}
+
+/* May it pay to look again a little later? */
+static bool
+worth_waiting(const AnagoShare *share, uint32 *seen, int *naps)
+{
+	uint32		progress = 0;
+
+	if (!others_at_work(share, &progress))
+		return false;
+	if ((progress & (UINT32_C(1) << 31)) != 0 || progress != *seen)
+		*naps = 0;
+	else
+		(*naps)++;
+	*seen = progress;
+	return *naps <= PATIENCE_NAPS;
+}
+
+static bool
+wait_for_work(AnagoShare *share)
+{
+	AnagoSegment *segment = share->segment;
+	uint32		seen = 0;
+	int			naps = 0;
+	int			allowed = share->me == 0 ? LEADER_NAPS : PG_INT32_MAX;
+	bool		found;
+
+	ConditionVariablePrepareToSleep(&segment->changed);
+	for (;;)
+	{
+		bool		more;
+
+		/* in this order: what was published before somebody left is seen */
+		more = worth_waiting(share, &seen, &naps);
+		pg_read_barrier();
+		found = anago_share_has_work(share);
+		if (found || !more || anago_share_stopped(share) || allowed-- == 0)
+			break;
+		ConditionVariableTimedSleep(&segment->changed, NAP_MS,
+									work_wait_event());
+	}
+	ConditionVariableCancelSleep();
+	return found && !anago_share_stopped(share);
+}
+
+bool
+anago_share_wait(AnagoShare *share)
+{
+	AnagoSegment *segment = share->segment;
+	AnagoParticipant *self = &segment->participants[share->me];
+	bool		found;
+
+	pg_atomic_write_u32(&self->load, 0);
+	pg_atomic_write_u32(&self->presence, ANAGO_WAITING);
+	pg_atomic_fetch_sub_u32(&segment->budget.users, 1);
+	pg_atomic_fetch_add_u32(&segment->nwaiting, 1);
+	found = wait_for_work(share);
+	pg_atomic_fetch_sub_u32(&segment->nwaiting, 1);
+	pg_atomic_fetch_add_u32(&segment->budget.users, 1);
+	pg_atomic_write_u32(&self->presence, ANAGO_ACTIVE);
+	return found;
+}
+
+/* ---- balance ---- */
+
+int
+anago_share_balance(AnagoShare *share, int load, int *n)
+{
+	AnagoSegment *segment = share->segment;
+	uint32		sum = load;
+	uint32		least = load;
+	int			to = -1;
+	int			present = 1;
+
+	pg_atomic_write_u32(&segment->participants[share->me].load, load);
+
+	/* the leader is spared: its rows wait while it reads the workers' */
+	for (int i = 1; i < segment->nparticipants; i++)
+	{
+		AnagoParticipant *other = &segment->participants[i];
+		uint32		presence = pg_atomic_read_u32(&other->presence);
+		uint32		its_load = pg_atomic_read_u32(&other->load);
+
+		if (i == share->me ||
+			(presence != ANAGO_ACTIVE && presence != ANAGO_WAITING))
+			continue;
+		present++;
+		sum += its_load;
+		if (its_load < least)
+		{
+			least = its_load;
+			to = i;
+		}
+	}
+	if (to < 0 || load < BALANCE_MIN_LOAD || least >= sum / present / FAR_UNDER)
+		return -1;
+	*n = Min(sum / present - least, BALANCE_MAX_ROWS);
+	return to;
+}

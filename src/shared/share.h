@@ -1,0 +1,150 @@
+/*-------------------------------------------------------------------------
+ *
+ * share.h
+ *	  What the processes of one parallel query share: the segment.
+ *
+ * The segment is a piece of the parallel query's DSM, made by the leader:
+ *
+ *		header			stop flag, in-flight budget, condition variable
+ *		participants[]	one for each process: presence, load, letter box
+ *		ranges[]		index ranges that several processes walk (ranges.c)
+ *		counters[]		what each worker has counted, for EXPLAIN
+ *
+ * Participant 0 is the leader, i + 1 the parallel worker i.
+ *
+ *		ABSENT -> ACTIVE <-> WAITING -> LEFT
+ *
+ * Nothing here is needed for right rows: whoever publishes a range also walks
+ * it until nothing of it is left, and a letter box is empty before its owner
+ * leaves.  So a participant may leave at any time when it has no tasks, and
+ * one that never comes is not missed.  Waiting for work of others is only
+ * worth while, and it must not be waited for a process that is itself held up
+ * by something outside, such as a full tuple queue, or a barrier of a parallel
+ * hash join that the waiting process ought to arrive at.  Therefore a process
+ * tells whether it is inside of its run loop, and one that makes no progress
+ * there for some milliseconds is not waited for.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ANAGO_SHARE_H
+#define ANAGO_SHARE_H
+
+#include "postgres.h"
+
+#include "port/atomics.h"
+#include "storage/condition_variable.h"
+#include "storage/lwlock.h"
+
+#include "shared/budget.h"
+#include "shared/letters.h"
+#include "shared/ranges.h"
+
+typedef enum AnagoPresence
+{
+	ANAGO_ABSENT,				/* has not come (yet) */
+	ANAGO_ACTIVE,				/* has tasks, or looks for some */
+	ANAGO_WAITING,				/* has none, and sleeps */
+	ANAGO_LEFT
+} AnagoPresence;
+
+typedef struct AnagoParticipant
+{
+	pg_atomic_uint32 presence;	/* AnagoPresence; LEFT is set under the letter
+								 * box's lock */
+	pg_atomic_uint32 visits;	/* entries to and exits from the run loop: odd
+								 * inside of it */
+	pg_atomic_uint32 load;		/* live tasks, at its latest look around */
+	AnagoLetterBox letters;
+} AnagoParticipant;
+
+typedef struct AnagoSegment
+{
+	int			nparticipants;
+	Size		counters_size;	/* of one worker's */
+	pg_atomic_uint32 stop;		/* no more rows are wanted */
+	pg_atomic_uint32 nwaiting;
+	ConditionVariable changed;	/* work has been published, somebody left */
+	AnagoBudget budget;
+	AnagoSharedSource source;
+	AnagoSharedRange ranges[ANAGO_SHARED_RANGES];
+	AnagoParticipant participants[FLEXIBLE_ARRAY_MEMBER];
+	/* counters follow */
+} AnagoSegment;
+
+/* One process's end of it, in memory of its own. */
+typedef struct AnagoShare
+{
+	AnagoSegment *segment;
+	int			me;
+	uint32		joined[ANAGO_SHARED_RANGES];	/* generations that this
+												 * process walks or has walked */
+} AnagoShare;
+
+/*
+ * `max_inflight` is the bound on reads of all processes, `nparts` the parts
+ * that static mode cuts the source into.
+ *
+ * Bytes of a segment; make one in that much zeroed or unzeroed memory; make
+ * it new for a rescan, while no other process is attached (counters stay).
+ */
+extern Size anago_segment_size(int nparticipants, Size counters_size);
+extern void anago_segment_init(AnagoSegment *segment, int nparticipants,
+							   Size counters_size, int max_inflight, int nparts);
+extern void anago_segment_reset(AnagoSegment *segment, int max_inflight,
+								int nparts);
+
+/* Zeroed by anago_segment_init; of worker 0 .. nparticipants - 2. */
+extern void *anago_segment_counters(AnagoSegment *segment, int worker);
+
+/* Come in: ABSENT -> ACTIVE.  In CurrentMemoryContext. */
+extern AnagoShare *anago_share_attach(AnagoSegment *segment, int participant);
+
+/*
+ * For good.  False: a letter has come meanwhile, and is to be read first;
+ * unless `now`, when no more rows are wanted of this process.
+ */
+extern bool anago_share_leave(AnagoShare *share, bool now);
+
+/* The process takes part no longer, if it still does; frees nothing. */
+extern void anago_share_end(AnagoShare *share);
+
+/* All participants are to stop, as the leader wants no more rows. */
+extern void anago_share_stop(AnagoSegment *segment);
+
+static inline bool
+anago_share_stopped(const AnagoShare *share)
+{
+	return pg_atomic_read_u32(&share->segment->stop) != 0;
+}
+
+/* The run loop is entered or left, or left for a child plan's code. */
+static inline void
+anago_share_visit(AnagoShare *share)
+{
+	pg_atomic_uint32 *visits = &share->segment->participants[share->me].visits;
+
+	/* nobody else writes it */
+	pg_atomic_write_u32(visits, pg_atomic_read_u32(visits) + 1);
+}
+
+/* Is there work here to be taken? */
+extern bool anago_share_has_work(const AnagoShare *share);
+
+/*
+ * Nothing to do: sleep until there may be (true), or until nothing is to be
+ * expected (false).  The leader sleeps shortly at most, for it must be there to
+ * read the workers' rows.  Interruptible; wait event AnagoWork.
+ */
+extern bool anago_share_wait(AnagoShare *share);
+
+/* Wake those who wait. */
+extern void anago_share_changed(AnagoSegment *segment);
+
+/*
+ * Conservative migration: tell the own load, and look at the others'.  If one
+ * of them has far less than the mean of all, returns which one, and in *n how
+ * many rows are to be handed to it; else -1.
+ */
+extern int	anago_share_balance(AnagoShare *share, int load, int *n);
+
+#endif							/* ANAGO_SHARE_H */
