@@ -21,6 +21,20 @@
  * pipeline has a fixed cost to set up, so that lookups of a few rows are
  * left to core.
  *
+ * Several processes.  They share CPU costs, by core's own divisor.  Waiting is
+ * not divided: io_gain says how many reads of the whole query overlap, and the
+ * device serves no more of them when more processes ask.  (Core likewise does
+ * not divide the pages of a partial scan.)  Gather adds what starting workers
+ * and passing on rows costs.
+ *
+ * The number of workers: one for each parallel_setup_cost of what the whole
+ * pipeline costs beyond its startup, waits and CPU; at least one, and at most
+ * max_parallel_workers_per_gather.  So a worker has as much to do as it costs
+ * to start one, as core sees it.  The size of a table, by which core decides,
+ * says little of the work of a chain of index probes.  Where the first table
+ * has the storage parameter parallel_workers, that many, as in core; and below
+ * a child plan the number is the child's.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -145,6 +159,18 @@ anago_scan_may_gain(const IndexPath *ipath)
 		random_page * (ANAGO_SETUP_PAGES + ANAGO_DEPENDENT_READS);
 }
 
+/* Costs are final: keep them for the steps to come, and for partial paths. */
+static void
+keep_whole(AnagoPath *apath, Cost shared)
+{
+	const Path *path = &apath->cpath.path;
+
+	apath->rows = path->rows;
+	apath->startup_cost = path->startup_cost;
+	apath->total_cost = path->total_cost;
+	apath->shared_cost = Max(0.0, Min(shared, path->total_cost - path->startup_cost));
+}
+
 void
 anago_cost_scan(PlannerInfo *root, AnagoPath *apath)
 {
@@ -166,11 +192,13 @@ anago_cost_scan(PlannerInfo *root, AnagoPath *apath)
 	path->startup_cost = from->startup_cost + ANAGO_SETUP_PAGES * random_page;
 	path->total_cost = path->startup_cost + run - random +
 		overlapped(random, random_page);
+	keep_whole(apath, run - io);
 }
 
 /*
  * `nest` is core's nestloop of the same two sides; its outer side, if it is
- * one of ours, has had its own share reduced already.
+ * one of ours, has had its own share reduced already.  Costs and rows are those
+ * of all processes, also if the path is to be a partial one.
  */
 void
 anago_cost_join(PlannerInfo *root, AnagoPath *apath, const NestPath *nest)
@@ -187,6 +215,8 @@ anago_cost_join(PlannerInfo *root, AnagoPath *apath, const NestPath *nest)
 	Cost		all_loops = loops * inner->total_cost;
 	Cost		io = loops * Max(0.0, run - cpu_cost(root, step->ipath));
 	bool		merged = apath->source != outer;
+	Cost		shared = anago_is_path(outer) ?
+		((const AnagoPath *) outer)->shared_cost : 0;
 	Cost		setup;
 
 	get_tablespace_page_costs(inner->parent->reltablespace, &random_page, NULL);
@@ -204,4 +234,50 @@ anago_cost_join(PlannerInfo *root, AnagoPath *apath, const NestPath *nest)
 	path->startup_cost = stock->startup_cost + Max(setup, 0);
 	path->total_cost = stock->total_cost + setup - io + overlapped(io, random_page);
 	path->total_cost = Max(path->total_cost, path->startup_cost);
+	keep_whole(apath, shared + probes - io + Min(setup, 0));
+}
+
+/*
+ * By how much a parallel plan's work is divided.  As core's own function, by
+ * which Gather multiplies rows again: of the leader's time each worker takes
+ * three tenths.
+ */
+double
+anago_parallel_divisor(int workers)
+{
+	double		leader = parallel_leader_participation ? 1.0 - 0.3 * workers : 0;
+
+	return workers + Max(leader, 0);
+}
+
+/* How many workers a pipeline is worth; 0: none. */
+int
+anago_parallel_workers(const AnagoPath *apath)
+{
+	const AnagoPathStep *first = linitial(apath->steps);
+	int			wanted = first->ipath->path.parent->rel_parallel_workers;
+	Cost		work = apath->total_cost - apath->startup_cost;
+
+	if (apath->source)
+		return apath->source->parallel_workers;
+	if (wanted < 0)
+	{
+		double		workers = work / Max(parallel_setup_cost, 1.0);
+
+		wanted = (int) Max(1.0, Min(workers, max_parallel_workers_per_gather));
+	}
+	return Min(wanted, max_parallel_workers_per_gather);
+}
+
+/* What each process of a partial path pays and gives. */
+void
+anago_cost_partial(AnagoPath *apath)
+{
+	Path	   *path = &apath->cpath.path;
+	double		divisor = anago_parallel_divisor(path->parallel_workers);
+
+	path->rows = clamp_row_est(apath->rows / divisor);
+	path->startup_cost = apath->startup_cost;
+	path->total_cost = apath->total_cost -
+		apath->shared_cost * (1.0 - 1.0 / divisor);
 }

@@ -8,6 +8,7 @@
  *		eligible.c	which queries, relations, indexes and conditions qualify
  *		paths.c		AnagoScan paths, and what all AnagoPaths share
  *		joinpaths.c	AnagoJoin paths
+ *		parallel.c	partial paths, for several processes
  *		cost.c		what a pipeline costs
  *		create.c	from the winning path to the plan node
  *		steps.c		a step's keys and conditions, out of core's index scan

@@ -15,6 +15,9 @@
  *		AnagoJoin (a, b), c			a -> b -> c
  *		HashJoin (a, b), c			child plan -> c
  *
+ * Where core would try a partial nestloop, a partial pipeline is made of a
+ * partial outer path in the same way.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -57,6 +60,32 @@ inner_candidates(PlannerInfo *root, RelOptInfo *outerrel, RelOptInfo *innerrel)
 	return result;
 }
 
+static List *
+append_ours(List *paths, List *pathlist)
+{
+	ListCell   *lc;
+
+	foreach(lc, pathlist)
+	{
+		if (anago_is_path(lfirst(lc)))
+			paths = list_append_unique_ptr(paths, lfirst(lc));
+	}
+	return paths;
+}
+
+/*
+ * With anago.debug_force: is this a Gather of a path of ours, which core has
+ * made since the others were dropped?  As a source it would have its forced
+ * cost forced once more, and seem to cost less than one pipeline.
+ */
+static bool
+is_forced_gather(const Path *path)
+{
+	return anago_debug_force &&
+		(IsA(path, GatherPath) || IsA(path, GatherMergePath)) &&
+		append_ours(NIL, path->parent->pathlist) != NIL;
+}
+
 /*
  * Core's cheapest outer path, and all of ours; where a semijoin is done as an
  * inner join with its righthand side made unique, only that.
@@ -67,21 +96,34 @@ outer_candidates(PlannerInfo *root, RelOptInfo *outerrel, JoinType jointype,
 {
 	Path	   *cheapest = outerrel->cheapest_total_path;
 	List	   *result = NIL;
-	ListCell   *lc;
 
 	if (jointype == JOIN_UNIQUE_OUTER)
 		cheapest = anago_unique_outer_path(root, outerrel, sjinfo);
 	if (cheapest && cheapest->param_info == NULL &&
+		!is_forced_gather(cheapest) &&
 		anago_source_eligible(root, outerrel->relids))
 		result = list_make1(cheapest);
 	if (jointype == JOIN_UNIQUE_OUTER)
 		return result;
-	foreach(lc, outerrel->pathlist)
-	{
-		if (anago_is_path(lfirst(lc)))
-			result = list_append_unique_ptr(result, lfirst(lc));
-	}
-	return result;
+	return append_ours(result, outerrel->pathlist);
+}
+
+/*
+ * The same for partial paths.  Partial paths are never parameterized, and each
+ * process would make only its own part of the rows unique.
+ */
+static List *
+partial_outer_candidates(PlannerInfo *root, RelOptInfo *joinrel,
+						 RelOptInfo *outerrel, JoinType jointype)
+{
+	List	   *result = NIL;
+
+	if (!anago_partial_possible(joinrel) || jointype == JOIN_UNIQUE_OUTER ||
+		outerrel->partial_pathlist == NIL)
+		return NIL;
+	if (anago_source_eligible(root, outerrel->relids))
+		result = list_make1(linitial(outerrel->partial_pathlist));
+	return append_ours(result, outerrel->partial_pathlist);
 }
 
 /* Can this outer path's pipeline be made longer? */
@@ -99,34 +141,42 @@ can_merge(PlannerInfo *root, Path *outer)
 		!anago_has_gate(root, outer->parent->baserestrictinfo);
 }
 
-/* What a path of ours shows as its cost, for what it really costs, and back. */
+/*
+ * Have an outer path show, for a while, what it really costs and gives in all
+ * processes together.  `shown` keeps what it shows otherwise.  What a partial
+ * path of core costs does not tell how it would be divided among others than
+ * its own processes; it stays.
+ */
 static void
-swap_costs(Path *path)
+show_whole(Path *path, Path *shown)
 {
-	AnagoPath  *apath = (AnagoPath *) path;
-	Cost		startup_cost = path->startup_cost;
-	Cost		total_cost = path->total_cost;
+	*shown = *path;
+	if (anago_is_path(path))
+	{
+		const AnagoPath *apath = (const AnagoPath *) path;
 
-	if (!anago_is_path(path))
-		return;
-	path->startup_cost = apath->startup_cost;
-	path->total_cost = apath->total_cost;
-	apath->startup_cost = startup_cost;
-	apath->total_cost = total_cost;
+		path->rows = apath->rows;
+		path->startup_cost = apath->startup_cost;
+		path->total_cost = apath->total_cost;
+	}
+	else if (path->parallel_workers > 0)
+		path->rows *= anago_parallel_divisor(path->parallel_workers);
+	path->parallel_workers = 0;
 }
 
 static void
 try_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer, IndexPath *inner,
-		 JoinType jointype, JoinPathExtraData *extra)
+		 JoinType jointype, JoinPathExtraData *extra, bool partial)
 {
 	JoinCostWorkspace workspace;
+	Path		shown;
 	NestPath   *nest;
 	AnagoPathStep *step;
 	AnagoPath  *apath;
 	List	   *steps = NIL;
 	Path	   *source = outer;
 
-	swap_costs(outer);
+	show_whole(outer, &shown);
 	anago_initial_cost_nestloop(root, &workspace, jointype, outer, &inner->path,
 								extra);
 	nest = create_nestloop_path(root, joinrel, jointype, &workspace, extra,
@@ -150,8 +200,11 @@ try_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer, IndexPath *inner,
 	apath = anago_make_path(joinrel, source, lappend(steps, step),
 							&anago_join_path_methods);
 	anago_cost_join(root, apath, nest);
-	swap_costs(outer);
-	anago_submit_path(joinrel, apath);
+	*outer = shown;
+	if (partial)
+		anago_submit_partial_path(joinrel, apath);
+	else
+		anago_submit_path(joinrel, apath);
 	pfree(nest);
 }
 
@@ -172,6 +225,7 @@ anago_add_join_paths(PlannerInfo *root, RelOptInfo *joinrel,
 {
 	List	   *inners;
 	List	   *outers;
+	List	   *partial_outers;
 	ListCell   *lco;
 	ListCell   *lci;
 
@@ -189,12 +243,20 @@ anago_add_join_paths(PlannerInfo *root, RelOptInfo *joinrel,
 	if (inners == NIL)
 		return;
 	outers = outer_candidates(root, outerrel, jointype, extra->sjinfo);
+	partial_outers = partial_outer_candidates(root, joinrel, outerrel, jointype);
 	if (jointype == JOIN_UNIQUE_OUTER)
 		jointype = JOIN_INNER;
 	foreach(lco, outers)
 	{
 		foreach(lci, inners)
-			try_join(root, joinrel, lfirst(lco), lfirst(lci), jointype, extra);
+			try_join(root, joinrel, lfirst(lco), lfirst(lci), jointype, extra,
+					 false);
+	}
+	foreach(lco, partial_outers)
+	{
+		foreach(lci, inners)
+			try_join(root, joinrel, lfirst(lco), lfirst(lci), jointype, extra,
+					 true);
 	}
 	if (anago_debug_force)
 		anago_drop_core_paths(joinrel);

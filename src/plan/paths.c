@@ -84,7 +84,14 @@ anago_usable_index_path(PlannerInfo *root, IndexPath *ipath)
 	return ipath;
 }
 
-/* A path without costs; see anago_cost_scan and anago_cost_join. */
+/*
+ * A path without costs; see anago_cost_scan and anago_cost_join.
+ *
+ * A pipeline may run in a worker where all that is evaluated in it may.  Of
+ * a relation's or join's own conditions and output, consider_parallel says so,
+ * and for a join it implies the same of both sides.  The index paths' own flag
+ * does not count: those of remake_index_paths() never have it.
+ */
 AnagoPath *
 anago_make_path(RelOptInfo *rel, Path *source, List *steps,
 				const CustomPathMethods *methods)
@@ -97,13 +104,8 @@ anago_make_path(RelOptInfo *rel, Path *source, List *steps,
 	cpath->path.pathtype = T_CustomScan;
 	cpath->path.parent = rel;
 	cpath->path.pathtarget = rel->reltarget;
-
-	/*
-	 * One pipeline belongs to one process; the workers of a parallel query do
-	 * not share one, and are not given one each.
-	 */
-	cpath->path.parallel_aware = false;
-	cpath->path.parallel_safe = false;
+	cpath->path.parallel_safe = rel->consider_parallel &&
+		(source == NULL || source->parallel_safe);
 
 	cpath->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	cpath->methods = methods;
@@ -122,34 +124,39 @@ anago_make_path(RelOptInfo *rel, Path *source, List *steps,
 }
 
 /*
- * Hand a finished path to the competition.  With anago.debug_force it costs
- * next to nothing, in proportion to what it really costs.
+ * With anago.debug_force a path costs next to nothing, in proportion to what
+ * it really costs.
  */
 void
-anago_submit_path(RelOptInfo *rel, AnagoPath *apath)
+anago_force_cost(AnagoPath *apath)
 {
 	Path	   *path = &apath->cpath.path;
 
-	apath->startup_cost = path->startup_cost;
-	apath->total_cost = path->total_cost;
-	if (anago_debug_force)
-	{
-		anago_copy_disabled_nodes(path, NULL);
-		path->startup_cost *= ANAGO_FORCED_COST_FACTOR;
-		path->total_cost *= ANAGO_FORCED_COST_FACTOR;
-	}
-	add_path(rel, path);
+	if (!anago_debug_force)
+		return;
+	anago_copy_disabled_nodes(path, NULL);
+	path->startup_cost *= ANAGO_FORCED_COST_FACTOR;
+	path->total_cost *= ANAGO_FORCED_COST_FACTOR;
+}
+
+/* Hand a finished path, for one process, to the competition. */
+void
+anago_submit_path(RelOptInfo *rel, AnagoPath *apath)
+{
+	anago_force_cost(apath);
+	add_path(rel, &apath->cpath.path);
 }
 
 /*
  * With anago.debug_force: once there is an anago path, the unparameterized
- * core paths go, however well they are ordered.  Parameterized ones stay;
- * nestloops and our own joins are made of them.
+ * core paths go, however well they are ordered, and all partial ones of core.
+ * Parameterized ones stay; nestloops and our own joins are made of them.
  */
 void
 anago_drop_core_paths(RelOptInfo *rel)
 {
 	List	   *keep = NIL;
+	List	   *keep_partial = NIL;
 	bool		ours = false;
 	ListCell   *lc;
 
@@ -161,10 +168,15 @@ anago_drop_core_paths(RelOptInfo *rel)
 		if (path->param_info != NULL || anago_is_path(path))
 			keep = lappend(keep, path);
 	}
+	foreach(lc, rel->partial_pathlist)
+	{
+		if (anago_is_path(lfirst(lc)))
+			keep_partial = lappend(keep_partial, lfirst(lc));
+	}
 	if (ours)
 	{
 		rel->pathlist = keep;
-		rel->partial_pathlist = NIL;
+		rel->partial_pathlist = keep_partial;
 	}
 }
 
@@ -263,6 +275,8 @@ add_scan_path(PlannerInfo *root, RelOptInfo *rel, IndexPath *ipath)
 	step->jointype = JOIN_INNER;
 	apath = anago_make_path(rel, NULL, list_make1(step), &anago_scan_path_methods);
 	anago_cost_scan(root, apath);
+	if (anago_partial_possible(rel))
+		anago_submit_partial_path(rel, apath);
 	anago_submit_path(rel, apath);
 }
 

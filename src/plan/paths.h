@@ -14,10 +14,16 @@
  * plan made of it by core later says which conditions the index checks and
  * which are left to be filtered, in core's order.
  *
+ * A partial path (parallel_aware, parallel_workers > 0) is the same pipeline
+ * run by several processes, each of which gives a part of the rows.  Costs and
+ * rows in its CustomPath are then one process's; those in the AnagoPath stay
+ * the whole pipeline's, as if one process ran it.
+ *
  * Invariants
  *	- neither an AnagoPath nor its source is parameterized, and a step's index
  *	  path requires only relations that come before it in the pipeline;
  *	- 1 <= length of steps <= ANAGO_MAX_STEPS;
+ *	- the source of a partial path is NULL or itself partial;
  *	- AnagoPaths have no pathkeys: rows leave in no order.
  *
  *-------------------------------------------------------------------------
@@ -48,8 +54,16 @@ typedef struct AnagoPath
 	CustomPath	cpath;			/* must be first */
 	Path	   *source;			/* NULL: unit source */
 	List	   *steps;			/* of AnagoPathStep */
-	Cost		startup_cost;	/* what it really costs, for the steps that */
-	Cost		total_cost;		/* follow; anago.debug_force hides it */
+
+	/*
+	 * What it really costs, for the steps that follow, where the path itself
+	 * shows something else: one process's share, or what anago.debug_force
+	 * makes of it.
+	 */
+	double		rows;
+	Cost		startup_cost;
+	Cost		total_cost;
+	Cost		shared_cost;	/* of total_cost, what processes would share */
 } AnagoPath;
 
 /* eligible.c */
@@ -67,6 +81,7 @@ extern List *anago_collect_index_paths(List *pathlist);
 extern IndexPath *anago_usable_index_path(PlannerInfo *root, IndexPath *ipath);
 extern AnagoPath *anago_make_path(RelOptInfo *rel, Path *source, List *steps,
 								  const CustomPathMethods *methods);
+extern void anago_force_cost(AnagoPath *path);
 extern void anago_submit_path(RelOptInfo *rel, AnagoPath *path);
 extern void anago_drop_core_paths(RelOptInfo *rel);
 extern void anago_add_scan_paths(PlannerInfo *root, RelOptInfo *rel);
@@ -76,11 +91,18 @@ extern void anago_add_join_paths(PlannerInfo *root, RelOptInfo *joinrel,
 								 RelOptInfo *outerrel, RelOptInfo *innerrel,
 								 JoinType jointype, JoinPathExtraData *extra);
 
+/* parallel.c */
+extern bool anago_partial_possible(const RelOptInfo *rel);
+extern void anago_submit_partial_path(RelOptInfo *rel, AnagoPath *path);
+
 /* cost.c */
 extern bool anago_scan_may_gain(const IndexPath *ipath);
 extern void anago_cost_scan(PlannerInfo *root, AnagoPath *path);
 extern void anago_cost_join(PlannerInfo *root, AnagoPath *path,
 							const NestPath *nest);
+extern double anago_parallel_divisor(int workers);
+extern int	anago_parallel_workers(const AnagoPath *path);
+extern void anago_cost_partial(AnagoPath *path);
 
 /* create.c */
 extern const CustomPathMethods anago_scan_path_methods;
