@@ -45,6 +45,10 @@ select pq_shape('select count(*) from pq_a where grp < 20
 select pq_shape('select count(*) from pq_a where grp < 20
 	and exists (select from pq_b where pq_b.a = pq_a.k and v = 3)');
 
+-- rows made unique first would be so in each process only
+select ltrim(line) from anago_plan('select grp from pq_a
+	where k in (select b + 0 from pq_c where w < 3)') line where line ~ 'Custom Scan';
+
 -- a partial child plan
 alter table pq_a drop constraint pq_a_pkey;
 drop index pq_a_grp;
@@ -142,6 +146,7 @@ select anago_same_prepared('select pq_a.k, grp, pq_b.k as b, v from pq_a join pq
 	'3', '20', '0', 'null');
 select anago_same('select k from pq_a where grp < 20 union all select k from pq_b where a < 2000');
 select anago_same('select pq_b.k, grp from pq_a join pq_b on pq_b.v = pq_a.grp where grp < 5 and a < 500');
+select anago_same('select grp from pq_a where k in (select b + 0 from pq_c where w < 3)');
 -- a Gather that is run again
 set enable_material = off;
 select anago_same('select x, k from (values (1), (2), (3)) v(x) join
