@@ -22,6 +22,79 @@
 #include "node/node.h"
 #include "shared/share.h"
 
+typedef struct SearchCxt
+{
+	const Plan *plan;			/* looked for */
+	bool		collected;		/* between here and the Gather above there is
+								 * a node that takes all rows before it gives
+								 * one */
+} SearchCxt;
+
+static void search_plan(const Plan *plan, SearchCxt cxt, bool *result);
+
+static void
+search_list(const List *plans, SearchCxt cxt, bool *result)
+{
+	ListCell   *lc;
+
+	foreach(lc, plans)
+		search_plan(lfirst(lc), cxt, result);
+}
+
+static void
+search_plan(const Plan *plan, SearchCxt cxt, bool *result)
+{
+	if (plan == NULL)
+		return;
+	if (plan == cxt.plan)
+	{
+		*result = cxt.collected;
+		return;
+	}
+	switch (nodeTag(plan))
+	{
+		case T_Gather:
+		case T_GatherMerge:
+			cxt.collected = false;
+			break;
+		case T_Agg:
+		case T_Sort:
+		case T_Hash:
+			cxt.collected = true;
+			break;
+		case T_Append:
+			search_list(((const Append *) plan)->appendplans, cxt, result);
+			break;
+		case T_SubqueryScan:
+			search_plan(((const SubqueryScan *) plan)->subplan, cxt, result);
+			break;
+		case T_CustomScan:
+			search_list(((const CustomScan *) plan)->custom_plans, cxt, result);
+			break;
+		default:
+			break;
+	}
+	search_plan(plan->lefttree, cxt, result);
+	search_plan(plan->righttree, cxt, result);
+}
+
+/*
+ * Does every process collect this node's rows, as for an aggregate, before it
+ * sends any to the leader?  Then the leader may wait for work as a worker may;
+ * else rows that workers have sent would wait for it.
+ */
+static bool
+rows_are_collected(const CustomScanState *node)
+{
+	const PlannedStmt *stmt = node->ss.ps.state->es_plannedstmt;
+	SearchCxt	cxt = {.plan = node->ss.ps.plan};
+	bool		result = false;
+
+	search_plan(stmt->planTree, cxt, &result);
+	search_list(stmt->subplans, cxt, &result);
+	return result;
+}
+
 /* Processes that static mode counts on; one that does not come is replaced. */
 static int
 parts_for(const ParallelContext *pcxt)
@@ -48,7 +121,8 @@ anago_parallel_initialize(CustomScanState *node, ParallelContext *pcxt,
 	state->workers = MemoryContextAllocZero(node->ss.ps.state->es_query_cxt,
 											sizeof(AnagoCounters) *
 											Max(pcxt->nworkers, 1));
-	anago_query_set_segment(state->query, coordinate, 0, NULL);
+	anago_query_set_segment(state->query, coordinate, 0,
+							rows_are_collected(node), NULL);
 }
 
 void
@@ -60,7 +134,8 @@ anago_parallel_reinitialize(CustomScanState *node, ParallelContext *pcxt,
 	/* the rescan itself may come before this or after it */
 	anago_query_part(state->query);
 	anago_segment_reset(coordinate, anago_max_inflight_reads, parts_for(pcxt));
-	anago_query_set_segment(state->query, coordinate, 0, NULL);
+	anago_query_set_segment(state->query, coordinate, 0,
+							rows_are_collected(node), NULL);
 }
 
 void
@@ -70,7 +145,7 @@ anago_parallel_initialize_worker(CustomScanState *node, shm_toc *toc,
 	AnagoScanState *state = (AnagoScanState *) node;
 
 	anago_query_set_segment(state->query, coordinate, ParallelWorkerNumber + 1,
-							anago_segment_counters(coordinate,
+							true, anago_segment_counters(coordinate,
 												   ParallelWorkerNumber));
 }
 

@@ -161,7 +161,8 @@ start(AnagoQuery *query)
 									query->estate->es_query_cxt);
 		if (query->segment != NULL)
 		{
-			query->share = anago_share_attach(query->segment, query->participant);
+			query->share = anago_share_attach(query->segment, query->participant,
+											  query->patient);
 			query->in_parts = anago_mode == ANAGO_MODE_STATIC;
 			anago_spread_peers(query, &peers);
 		}
@@ -239,10 +240,12 @@ release_pins(AnagoQuery *query)
 
 void
 anago_query_set_segment(AnagoQuery *query, AnagoSegment *segment,
-						int participant, AnagoCounters *published)
+						int participant, bool patient,
+						AnagoCounters *published)
 {
 	query->segment = segment;
 	query->participant = participant;
+	query->patient = patient;
 	query->published = published;
 	if (published == NULL)
 		return;

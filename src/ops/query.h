@@ -174,6 +174,7 @@ struct AnagoQuery
 
 	AnagoSegment *segment;		/* of a parallel query, or NULL */
 	int			participant;	/* in it */
+	bool		patient;		/* as for anago_share_attach */
 	AnagoShare *share;			/* while this process takes part */
 	int			give_to;		/* participant that has too little to do, or
 								 * -1, */
@@ -229,7 +230,8 @@ extern void anago_query_end(AnagoQuery *query);
  * publishes its counters, and goes on from those it finds there.
  */
 extern void anago_query_set_segment(AnagoQuery *query, AnagoSegment *segment,
-									int participant, AnagoCounters *published);
+									int participant, bool patient,
+									AnagoCounters *published);
 
 /*
  * Take part no longer, if this process does: no more rows come until a rescan.

@@ -471,6 +471,8 @@ range_run(AnagoTask *task)
 		while (self->blkno == InvalidBlockNumber && self->span != NULL &&
 			   !probe->done)
 		{
+			if (anago_span_is_shared(self->span))
+				ANAGO_AWAIT_USE(task, query->sched);
 			ANAGO_AWAIT_ROOM(task, query->sched, ANAGO_DEPTH_LEAF(step));
 			if (!next_child(self))
 				break;

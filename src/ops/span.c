@@ -54,7 +54,7 @@ anago_span_page(AnagoStep *step, AnagoSpan *span, Page page,
 	at->seq++;
 
 	/* Another's page may end elsewhere: that one is to be copied, then. */
-	if (span->slot >= 0 &&
+	if (anago_span_is_shared(span) &&
 		!anago_range_install(step->query->share, span->slot,
 							 span->generation, at))
 		at->seq = 0;
@@ -95,11 +95,11 @@ anago_span_next(AnagoProbe *probe, AnagoSpan *span)
 	AnagoShare *share = probe->step->query->share;
 	AnagoRangePage *at = &span->at;
 
-	if (span->slot < 0 && share != NULL && at->child < at->last &&
+	if (!anago_span_is_shared(span) && share != NULL && at->child < at->last &&
 		may_be_split(probe) && anago_range_welcome(share))
 		publish(probe, span);
 
-	if (span->slot >= 0)
+	if (anago_span_is_shared(span))
 		return anago_range_take(share, span->slot, span->generation, at,
 								&span->child);
 	if (at->child <= at->last)

@@ -28,6 +28,12 @@ typedef struct AnagoSpan
 	AnagoRangePage at;			/* .child is of meaning where private */
 } AnagoSpan;
 
+static inline bool
+anago_span_is_shared(const AnagoSpan *span)
+{
+	return span->slot >= 0;
+}
+
 /* An empty one, in query->context. */
 extern AnagoSpan *anago_span_create(AnagoQuery *query, int combo);
 

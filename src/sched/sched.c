@@ -55,7 +55,7 @@ struct AnagoSched
 	int			ndepths;
 	uint64		ready_depths;	/* bit d: ready[d] is not empty */
 	AnagoTask  *ready[ANAGO_MAX_DEPTHS];
-	AnagoTask  *stalled[ANAGO_MAX_DEPTHS];	/* by the depth they wait for */
+	AnagoTask  *stalled[ANAGO_MAX_DEPTHS + 1];	/* by what they wait for */
 	int			live[ANAGO_MAX_DEPTHS];
 	int			nlive;
 	int			nstalled;
@@ -116,6 +116,16 @@ push_stalled(AnagoSched *sched, AnagoTask *task)
 	sched->counters.stalls++;
 }
 
+static void
+pop_stalled(AnagoSched *sched, int on)
+{
+	AnagoTask  *task = sched->stalled[on];
+
+	sched->stalled[on] = task->next;
+	sched->nstalled--;
+	push_ready(sched, task);
+}
+
 /*
  * Room appeared at `depth`: let as many go on as may spawn there.  They look
  * again themselves, for others may have been faster.
@@ -129,13 +139,7 @@ unstall(AnagoSched *sched, int depth)
 		return;
 	room = anago_sched_room(sched, depth);
 	while (room-- > 0 && sched->stalled[depth] != NULL)
-	{
-		AnagoTask  *task = sched->stalled[depth];
-
-		sched->stalled[depth] = task->next;
-		sched->nstalled--;
-		push_ready(sched, task);
-	}
+		pop_stalled(sched, depth);
 }
 
 static void
@@ -143,6 +147,11 @@ unstall_all(AnagoSched *sched)
 {
 	for (int depth = 0; sched->nstalled > 0 && depth < sched->ndepths; depth++)
 		unstall(sched, depth);
+
+	/* one at a time, and only when there is nothing else to do */
+	if (sched->stalled[ANAGO_STALL_WINDOW] != NULL &&
+		sched->ready_depths == 0 && anago_sched_has_use(sched))
+		pop_stalled(sched, ANAGO_STALL_WINDOW);
 }
 
 static void
@@ -398,6 +407,13 @@ int
 anago_sched_room(const AnagoSched *sched, int depth)
 {
 	return depth_bound(sched) - sched->live[depth];
+}
+
+bool
+anago_sched_has_use(const AnagoSched *sched)
+{
+	return anago_pages_wanted(sched->pages) == 0 &&
+		anago_pages_inflight(sched->pages) < anago_pages_window(sched->pages);
 }
 
 AnagoPages *

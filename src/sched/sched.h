@@ -67,6 +67,9 @@ extern void anago_sched_become(AnagoSched *sched, AnagoTask *task,
 /* Tasks that may yet be spawned at that depth within its bound (can be < 0). */
 extern int	anago_sched_room(const AnagoSched *sched, int depth);
 
+/* Could the process have more reads in flight than are wanted? */
+extern bool anago_sched_has_use(const AnagoSched *sched);
+
 static inline bool
 anago_sched_has_room(const AnagoSched *sched, int depth)
 {

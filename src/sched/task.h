@@ -87,7 +87,8 @@ struct AnagoTask
 	uint16		resume;			/* where run() goes on; 0: from the start */
 	uint8		state;			/* AnagoTaskState */
 	uint8		depth;			/* deeper tasks run first */
-	uint8		stalled_on;		/* while STALLED: depth that has no room */
+	uint8		stalled_on;		/* while STALLED: depth that has no room, or
+								 * ANAGO_STALL_WINDOW */
 };
 
 /*
@@ -98,6 +99,9 @@ struct AnagoTask
 
 /* Bound on depths; the pipeline uses four for each step and one more. */
 #define ANAGO_MAX_DEPTHS	64
+
+/* For stalled_on: not room at a depth, but room in the window of reads. */
+#define ANAGO_STALL_WINDOW	ANAGO_MAX_DEPTHS
 
 #define ANAGO_BEGIN(task) \
 	switch ((task)->resume) \
@@ -120,6 +124,17 @@ struct AnagoTask
 	while (((buf) = anago_page_get((pages), (rel), (blkno), \
 								   &(task)->waiter)) == InvalidBuffer) \
 		ANAGO_SUSPEND(task, ANAGO_WAIT)
+
+/*
+ * Suspend until the process has use for more work: what others could do as
+ * well is not to be taken before.
+ */
+#define ANAGO_AWAIT_USE(task, sched) \
+	while (!anago_sched_has_use(sched)) \
+	{ \
+		(task)->stalled_on = ANAGO_STALL_WINDOW; \
+		ANAGO_SUSPEND(task, ANAGO_STALL); \
+	}
 
 /* Suspend until a task may be spawned at `child_depth`. */
 #define ANAGO_AWAIT_ROOM(task, sched, child_depth) \

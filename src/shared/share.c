@@ -21,7 +21,7 @@
 /* How long a sleep is before the others are looked at again, in ms... */
 #define NAP_MS				1
 
-/* ...and how many naps a process without progress is waited for. */
+/* ...and how many naps is waited for processes that are all held up. */
 #define PATIENCE_NAPS		3
 
 /* A process is far under the mean with less than this part of it... */
@@ -34,11 +34,10 @@
 #define BALANCE_MAX_ROWS	16
 
 /*
- * As the leader must be there to read the workers' rows, it waits for work no
- * longer than that, in naps: until those that a worker has just begun on are
- * known to be many.
+ * A participant that is not patient waits no longer than that, in naps: until
+ * it is known whether what a worker has just begun on is much.
  */
-#define LEADER_NAPS			5
+#define IMPATIENT_NAPS		5
 
 /* ---- the segment ---- */
 
@@ -114,13 +113,16 @@ anago_segment_counters(AnagoSegment *segment, int worker)
 /* ---- coming and leaving ---- */
 
 AnagoShare *
-anago_share_attach(AnagoSegment *segment, int participant)
+anago_share_attach(AnagoSegment *segment, int participant, bool patient)
 {
 	AnagoShare *share = palloc0(sizeof(AnagoShare));
 
 	Assert(participant >= 0 && participant < segment->nparticipants);
 	share->segment = segment;
 	share->me = participant;
+	share->patient = patient;
+	segment->participants[participant].proc = MyProc;
+	pg_write_barrier();
 	pg_atomic_write_u32(&segment->participants[participant].presence, ANAGO_ACTIVE);
 	pg_atomic_fetch_add_u32(&segment->budget.users, 1);
 	return share;
@@ -193,44 +195,53 @@ anago_share_has_work(const AnagoShare *share)
 }
 
 /*
- * Is somebody else at work?  *progress is a number that changes as long as
- * one of them is inside of its run loop or comes to it.
+ * Does it sleep, outside of its run loop?  There every sleep has a wait event;
+ * one that merely waits for a CPU has none.
  */
 static bool
-others_at_work(const AnagoShare *share, uint32 *progress)
+is_held_up(AnagoParticipant *other)
+{
+	return (pg_atomic_read_u32(&other->visits) & 1) == 0 &&
+		*(volatile uint32 *) &other->proc->wait_event_info != 0;
+}
+
+/* Is somebody else at work, and is one of them not held up? */
+static bool
+others_at_work(const AnagoShare *share, bool *any_held_up, bool *all_held_up)
 {
 	bool		active = false;
 
+	*any_held_up = false;
+	*all_held_up = true;
 	for (int i = 0; i < share->segment->nparticipants; i++)
 	{
 		AnagoParticipant *other = &share->segment->participants[i];
-		uint32		visits;
 
 		if (i == share->me ||
 			pg_atomic_read_u32(&other->presence) != ANAGO_ACTIVE)
 			continue;
 		active = true;
-		visits = pg_atomic_read_u32(&other->visits);
-		*progress += visits;
-		if ((visits & 1) != 0)
-			*progress |= UINT32_C(1) << 31;
+		if (is_held_up(other))
+			*any_held_up = true;
+		else
+			*all_held_up = false;
 	}
 	return active;
 }
 
-/* May it pay to look again a little later? */
+/*
+ * May it pay to look again a little later?  The leader of a query whose rows
+ * are gathered up first goes as soon as any worker waits for it to read.
+ */
 static bool
-worth_waiting(const AnagoShare *share, uint32 *seen, int *naps)
+worth_waiting(const AnagoShare *share, int *naps)
 {
-	uint32		progress = 0;
+	bool		any;
+	bool		all;
 
-	if (!others_at_work(share, &progress))
+	if (!others_at_work(share, &any, &all))
 		return false;
-	if ((progress & (UINT32_C(1) << 31)) != 0 || progress != *seen)
-		*naps = 0;
-	else
-		(*naps)++;
-	*seen = progress;
+	*naps = (share->me == 0 ? any : all) ? *naps + 1 : 0;
 	return *naps <= PATIENCE_NAPS;
 }
 
@@ -238,9 +249,8 @@ static bool
 wait_for_work(AnagoShare *share)
 {
 	AnagoSegment *segment = share->segment;
-	uint32		seen = 0;
 	int			naps = 0;
-	int			allowed = share->me == 0 ? LEADER_NAPS : PG_INT32_MAX;
+	int			allowed = share->patient ? PG_INT32_MAX : IMPATIENT_NAPS;
 	bool		found;
 
 	ConditionVariablePrepareToSleep(&segment->changed);
@@ -249,7 +259,7 @@ wait_for_work(AnagoShare *share)
 		bool		more;
 
 		/* in this order: what was published before somebody left is seen */
-		more = worth_waiting(share, &seen, &naps);
+		more = worth_waiting(share, &naps);
 		pg_read_barrier();
 		found = anago_share_has_work(share);
 		if (found || !more || anago_share_stopped(share) || allowed-- == 0)
@@ -292,15 +302,15 @@ anago_share_balance(AnagoShare *share, int load, int *n)
 
 	pg_atomic_write_u32(&segment->participants[share->me].load, load);
 
-	/* the leader is spared: its rows wait while it reads the workers' */
-	for (int i = 1; i < segment->nparticipants; i++)
+	for (int i = 0; i < segment->nparticipants; i++)
 	{
 		AnagoParticipant *other = &segment->participants[i];
 		uint32		presence = pg_atomic_read_u32(&other->presence);
 		uint32		its_load = pg_atomic_read_u32(&other->load);
 
+		/* rows given to the leader would wait while it reads the workers' */
 		if (i == share->me ||
-			(presence != ANAGO_ACTIVE && presence != ANAGO_WAITING))
+			(presence != ANAGO_WAITING && (presence != ANAGO_ACTIVE || i == 0)))
 			continue;
 		present++;
 		sum += its_load;

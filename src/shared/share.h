@@ -21,8 +21,8 @@
  * worth while, and it must not be waited for a process that is itself held up
  * by something outside, such as a full tuple queue, or a barrier of a parallel
  * hash join that the waiting process ought to arrive at.  Therefore a process
- * tells whether it is inside of its run loop, and one that makes no progress
- * there for some milliseconds is not waited for.
+ * tells whether it is inside of its run loop; one that is outside of it, and
+ * sleeps there on whatever it is, is not waited for.
  *
  *-------------------------------------------------------------------------
  */
@@ -34,6 +34,7 @@
 #include "port/atomics.h"
 #include "storage/condition_variable.h"
 #include "storage/lwlock.h"
+#include "storage/proc.h"
 
 #include "shared/budget.h"
 #include "shared/letters.h"
@@ -54,6 +55,7 @@ typedef struct AnagoParticipant
 	pg_atomic_uint32 visits;	/* entries to and exits from the run loop: odd
 								 * inside of it */
 	pg_atomic_uint32 load;		/* live tasks, at its latest look around */
+	PGPROC	   *proc;			/* from ACTIVE on */
 	AnagoLetterBox letters;
 } AnagoParticipant;
 
@@ -76,6 +78,7 @@ typedef struct AnagoShare
 {
 	AnagoSegment *segment;
 	int			me;
+	bool		patient;		/* others' rows need not be read meanwhile */
 	uint32		joined[ANAGO_SHARED_RANGES];	/* generations that this
 												 * process walks or has walked */
 } AnagoShare;
@@ -96,8 +99,13 @@ extern void anago_segment_reset(AnagoSegment *segment, int max_inflight,
 /* Zeroed by anago_segment_init; of worker 0 .. nparticipants - 2. */
 extern void *anago_segment_counters(AnagoSegment *segment, int worker);
 
-/* Come in: ABSENT -> ACTIVE.  In CurrentMemoryContext. */
-extern AnagoShare *anago_share_attach(AnagoSegment *segment, int participant);
+/*
+ * Come in: ABSENT -> ACTIVE.  In CurrentMemoryContext.  `patient`: it may wait
+ * for work as long as the others have some; else the leader, which must be
+ * there to read their rows, waits for no more than some milliseconds.
+ */
+extern AnagoShare *anago_share_attach(AnagoSegment *segment, int participant,
+									  bool patient);
 
 /*
  * For good.  False: a letter has come meanwhile, and is to be read first;
@@ -132,8 +140,7 @@ extern bool anago_share_has_work(const AnagoShare *share);
 
 /*
  * Nothing to do: sleep until there may be (true), or until nothing is to be
- * expected (false).  The leader sleeps shortly at most, for it must be there to
- * read the workers' rows.  Interruptible; wait event AnagoWork.
+ * expected (false).  Interruptible; wait event AnagoWork.
  */
 extern bool anago_share_wait(AnagoShare *share);
 
