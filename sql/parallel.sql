@@ -122,6 +122,10 @@ select pq_workers('select * from pq_a where grp < 10 and pq_costly(k)');
 -- a cheap first step does not decide for all
 set parallel_setup_cost = 1000;
 select pq_workers('select * from pq_a join pq_b on pq_b.a = pq_a.k where grp < 10 and pq_costly(v)');
+-- a first step for which there would be no AnagoScan
+set parallel_setup_cost = 100;
+select pq_workers('select pq_a.k from pq_a where pq_a.k <= 100');
+select pq_shape('select pq_b.k from pq_a join pq_b on pq_b.a = pq_a.k where pq_a.k <= 100 and pq_costly(v)');
 reset enable_bitmapscan;
 set parallel_setup_cost = 0;
 set max_parallel_workers_per_gather = 2;

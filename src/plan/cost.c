@@ -28,12 +28,14 @@
  * and passing on rows costs.
  *
  * The number of workers: one for each parallel_setup_cost of what the whole
- * pipeline costs beyond its startup, waits and CPU; at least one, and at most
+ * pipeline costs beyond its startup, waits and CPU, and at most
  * max_parallel_workers_per_gather.  So a worker has as much to do as it costs
- * to start one, as core sees it.  The size of a table, by which core decides,
- * says little of the work of a chain of index probes.  Where the first table
- * has the storage parameter parallel_workers, that many, as in core; and below
- * a child plan the number is the child's.
+ * to start one, as core sees it, and a small pipeline has no partial path;
+ * but that of a partition has one worker at least, as together with others it
+ * may be worth it.  The size of a table, by which core decides, says little of
+ * the work of a chain of index probes.  Where the first table has the storage
+ * parameter parallel_workers, that many, as in core; and above a child plan
+ * the number is the child's.
  *
  *-------------------------------------------------------------------------
  */
@@ -250,23 +252,54 @@ anago_parallel_divisor(int workers)
 	return workers + Max(leader, 0);
 }
 
+/* How many workers its work is worth, whatever the first table says. */
+static int
+workers_by_work(const AnagoPath *apath)
+{
+	Cost		work = apath->total_cost - apath->startup_cost;
+	double		workers = work / Max(parallel_setup_cost, 1.0);
+	bool		partition = IS_OTHER_REL(apath->cpath.path.parent);
+
+	return (int) Max(partition ? 1.0 : 0.0,
+					 Min(workers, max_parallel_workers_per_gather));
+}
+
+/*
+ * Might it be worth workers, once its source is one that can be shared?  A
+ * cheap test, as with anago_scan_may_gain.
+ */
+bool
+anago_is_worth_workers(const AnagoPath *apath)
+{
+	const AnagoPathStep *first = linitial(apath->steps);
+	const Path *path = apath->source ? apath->source : &first->ipath->path;
+
+	return workers_by_work(apath) > 0 || path->parent->rel_parallel_workers > 0;
+}
+
 /* How many workers a pipeline is worth; 0: none. */
 int
 anago_parallel_workers(const AnagoPath *apath)
 {
 	const AnagoPathStep *first = linitial(apath->steps);
 	int			wanted = first->ipath->path.parent->rel_parallel_workers;
-	Cost		work = apath->total_cost - apath->startup_cost;
 
 	if (apath->source)
 		return apath->source->parallel_workers;
 	if (wanted < 0)
-	{
-		double		workers = work / Max(parallel_setup_cost, 1.0);
-
-		wanted = (int) Max(1.0, Min(workers, max_parallel_workers_per_gather));
-	}
+		return workers_by_work(apath);
 	return Min(wanted, max_parallel_workers_per_gather);
+}
+
+/* The same steps, put together in another way: the same cost. */
+void
+anago_copy_cost(AnagoPath *dst, const AnagoPath *src)
+{
+	dst->cpath.path.rows = src->rows;
+	dst->cpath.path.startup_cost = src->startup_cost;
+	dst->cpath.path.total_cost = src->total_cost;
+	anago_copy_disabled_nodes(&dst->cpath.path, &src->cpath.path);
+	keep_whole(dst, src->shared_cost);
 }
 
 /* What each process of a partial path pays and gives. */

@@ -15,8 +15,8 @@
  *		AnagoJoin (a, b), c			a -> b -> c
  *		HashJoin (a, b), c			child plan -> c
  *
- * Where core would try a partial nestloop, a partial pipeline is made of a
- * partial outer path in the same way.
+ * A pipeline may have a partial twin, see parallel.c; else, where core would try
+ * a partial nestloop, one is made of a partial outer path in the same way.
  *
  *-------------------------------------------------------------------------
  */
@@ -175,6 +175,7 @@ try_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer, IndexPath *inner,
 	AnagoPath  *apath;
 	List	   *steps = NIL;
 	Path	   *source = outer;
+	bool		has_twin = false;
 
 	show_whole(outer, &shown);
 	anago_initial_cost_nestloop(root, &workspace, jointype, outer, &inner->path,
@@ -188,6 +189,7 @@ try_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer, IndexPath *inner,
 	{
 		source = ((AnagoPath *) outer)->source;
 		steps = list_copy(((AnagoPath *) outer)->steps);
+		has_twin = ((AnagoPath *) outer)->has_twin;
 	}
 
 	step = palloc0(sizeof(AnagoPathStep));
@@ -204,7 +206,11 @@ try_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer, IndexPath *inner,
 	if (partial)
 		anago_submit_partial_path(joinrel, apath);
 	else
+	{
+		apath->has_twin = has_twin;
+		anago_submit_partial_twin(root, joinrel, apath);
 		anago_submit_path(joinrel, apath);
+	}
 	pfree(nest);
 }
 

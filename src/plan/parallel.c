@@ -5,9 +5,7 @@
  *
  * A pipeline can be shared by the processes below a Gather wherever its source
  * can: the index range of the first step is handed out in pieces, and a child
- * plan that is itself partial gives each process other rows.  So every
- * AnagoPath of one process has a partial twin, if the relation may be read in
- * workers and a child plan is partial.
+ * plan that is itself partial gives each process other rows.
  *
  *		Gather
  *		  AnagoJoin		steps a, b, c		pieces of the range of a
@@ -16,9 +14,18 @@
  *		  AnagoJoin		steps b, c			rows of the child plan
  *			Seq Scan a, parallel
  *
- * How many processes that should be is known only when the pipeline is
- * complete: the first step may be cheap, and the last one costly.  So a longer
- * pipeline forgets what number its outer side had; cost.c has the rule.
+ * A pipeline's first steps may be cheap and its last one costly.  So it never
+ * matters whether its outer side had a partial path, or for how many workers:
+ * every pipeline for one process that may run in workers, and can be cut at its
+ * source, is looked at anew as it becomes longer.  cost.c says how many workers
+ * it is worth, often none.
+ *
+ * The source of such a pipeline is often a core index scan of a few rows, too
+ * cheap for an AnagoScan to be considered.  As this cannot be cut, it becomes
+ * the first step:
+ *
+ *		AnagoJoin		steps b, c		 ->		AnagoJoin		steps a, b, c
+ *		  Index Scan a
  *
  *-------------------------------------------------------------------------
  */
@@ -30,6 +37,7 @@
 
 #include "compat.h"
 #include "plan/paths.h"
+#include "plan/pipeline.h"
 
 /* May workers read this relation, or make this join? */
 bool
@@ -38,11 +46,68 @@ anago_partial_possible(const RelOptInfo *rel)
 	return rel->consider_parallel && max_parallel_workers_per_gather > 0;
 }
 
+/* The index path that a child plan is, if it could as well be a first step. */
+static IndexPath *
+index_source(PlannerInfo *root, const AnagoPath *apath)
+{
+	Path	   *source = apath->source;
+	IndexPath  *ipath = (IndexPath *) source;
+
+	if (!IsA(source, IndexPath) || ipath->indexclauses == NIL ||
+		list_length(apath->steps) >= ANAGO_MAX_STEPS ||
+		!anago_rel_eligible(root, source->parent) ||
+		anago_has_gate(root, source->parent->baserestrictinfo))
+		return NULL;
+	return anago_usable_index_path(root, ipath);
+}
+
+/* The same pipeline with the unit source, or NULL. */
+static AnagoPath *
+with_unit_source(PlannerInfo *root, RelOptInfo *rel, AnagoPath *apath)
+{
+	IndexPath  *ipath;
+	AnagoPathStep *step;
+	AnagoPath  *result;
+
+	if (apath->source == NULL)
+		return apath;
+	ipath = index_source(root, apath);
+	if (ipath == NULL)
+		return NULL;
+
+	step = palloc0(sizeof(AnagoPathStep));
+	step->ipath = ipath;
+	step->jointype = JOIN_INNER;
+	result = anago_make_path(rel, NULL,
+							 list_concat(list_make1(step), apath->steps),
+							 apath->cpath.methods);
+	anago_copy_cost(result, apath);
+	return result;
+}
+
 /*
- * Of a pipeline whose costs are known, hand its partial twin to the
- * competition.  `apath` itself is left as it is.
+ * Of a pipeline for one process, whose costs are known, hand the partial one
+ * to the competition, if there is one.
  */
 void
+anago_submit_partial_twin(PlannerInfo *root, RelOptInfo *rel, AnagoPath *apath)
+{
+	AnagoPath  *unit;
+
+	if (apath->has_twin ||
+		!anago_partial_possible(rel) || !anago_is_worth_workers(apath))
+		return;
+	unit = with_unit_source(root, rel, apath);
+	if (unit != NULL)
+		apath->has_twin = anago_submit_partial_path(rel, unit);
+}
+
+/*
+ * Hand a pipeline with a source that can be shared, whose costs are known, to
+ * the competition as a partial path, if it is worth any workers.  `apath`
+ * itself is left as it is.
+ */
+bool
 anago_submit_partial_path(RelOptInfo *rel, AnagoPath *apath)
 {
 	int			workers = anago_parallel_workers(apath);
@@ -52,7 +117,7 @@ anago_submit_partial_path(RelOptInfo *rel, AnagoPath *apath)
 	Assert(apath->cpath.path.parallel_safe);
 	Assert(apath->source == NULL || apath->source->parallel_workers > 0);
 	if (workers == 0)
-		return;
+		return false;
 
 	partial = palloc(sizeof(AnagoPath));
 	*partial = *apath;
@@ -62,4 +127,5 @@ anago_submit_partial_path(RelOptInfo *rel, AnagoPath *apath)
 	anago_cost_partial(partial);
 	anago_force_cost(partial);
 	add_partial_path(rel, path);
+	return true;
 }

@@ -275,8 +275,7 @@ add_scan_path(PlannerInfo *root, RelOptInfo *rel, IndexPath *ipath)
 	step->jointype = JOIN_INNER;
 	apath = anago_make_path(rel, NULL, list_make1(step), &anago_scan_path_methods);
 	anago_cost_scan(root, apath);
-	if (anago_partial_possible(rel))
-		anago_submit_partial_path(rel, apath);
+	anago_submit_partial_twin(root, rel, apath);
 	anago_submit_path(rel, apath);
 }
 

@@ -64,6 +64,9 @@ typedef struct AnagoPath
 	Cost		startup_cost;
 	Cost		total_cost;
 	Cost		shared_cost;	/* of total_cost, what processes would share */
+
+	bool		has_twin;		/* for one process; its partial twin, or that of
+								 * its first steps, has been submitted */
 } AnagoPath;
 
 /* eligible.c */
@@ -93,7 +96,9 @@ extern void anago_add_join_paths(PlannerInfo *root, RelOptInfo *joinrel,
 
 /* parallel.c */
 extern bool anago_partial_possible(const RelOptInfo *rel);
-extern void anago_submit_partial_path(RelOptInfo *rel, AnagoPath *path);
+extern void anago_submit_partial_twin(PlannerInfo *root, RelOptInfo *rel,
+									  AnagoPath *path);
+extern bool anago_submit_partial_path(RelOptInfo *rel, AnagoPath *path);
 
 /* cost.c */
 extern bool anago_scan_may_gain(const IndexPath *ipath);
@@ -101,7 +106,9 @@ extern void anago_cost_scan(PlannerInfo *root, AnagoPath *path);
 extern void anago_cost_join(PlannerInfo *root, AnagoPath *path,
 							const NestPath *nest);
 extern double anago_parallel_divisor(int workers);
+extern bool anago_is_worth_workers(const AnagoPath *path);
 extern int	anago_parallel_workers(const AnagoPath *path);
+extern void anago_copy_cost(AnagoPath *dst, const AnagoPath *src);
 extern void anago_cost_partial(AnagoPath *path);
 
 /* create.c */
