@@ -11,9 +11,17 @@
  *
  * is reduced.  Of these pages, those that depend on each other still wait one
  * after the other: in each step a leaf page tells which heap page is wanted.
- * All others overlap, and count as pages / anago.io_gain:
+ * All others overlap, and count as pages / anago.io_gain.  But a page that
+ * nobody waits for must still be asked for, copied, and come back to; that
+ * CPU time is part of random_page_cost, and does not overlap with itself:
  *
- *		random' = random_page_cost * (d + (pages - d) / io_gain),	d = 2
+ *		random' = random_page_cost * (d + (pages - d) / io_gain) +
+ *				  page_cpu * (pages - d),						d = 2
+ *
+ * page_cpu is what core takes for the CPU cost of an index page, 50 operators,
+ * or 0.125.  Going by docs/benchmarks.md, where a random read of stock's takes
+ * 72 us for its 4.0, a page from the device costs a process more (about 8 us,
+ * 0.4), and one that is in shared buffers less (under 1 us, 0.05).
  *
  * For a step of a join the pages of all its probes count together, as probes
  * overlap.  Pages read in order (correlated indexes) gain nothing: there the
@@ -57,6 +65,9 @@
 
 /* Reads of one step that wait for each other: leaf, heap. */
 #define ANAGO_DEPENDENT_READS	2.0
+
+/* CPU cost of a page whose read overlaps with others: in operators. */
+#define ANAGO_PAGE_OPERATORS	50.0
 
 /* Conditions that the index does not check, as core's cost_index sees it. */
 static QualCost
@@ -134,16 +145,30 @@ sequential_io(PlannerInfo *root, IndexPath *ipath, Cost io,
 	return Min(heap_io, correlated * best);
 }
 
-/* What waiting for this many random pages costs when most of it overlaps. */
-static Cost
-overlapped(Cost io, double random_page)
+/* Of these random pages, how many overlap with others? */
+static double
+overlapping_pages(Cost io, double random_page)
 {
 	double		pages = random_page > 0 ? io / random_page : 0;
 
-	if (pages <= ANAGO_DEPENDENT_READS)
-		return io;
-	return random_page *
-		(ANAGO_DEPENDENT_READS + (pages - ANAGO_DEPENDENT_READS) / anago_io_gain);
+	return Max(0.0, pages - ANAGO_DEPENDENT_READS);
+}
+
+/* What waiting for random pages costs when most of it overlaps. */
+static Cost
+overlapped(Cost io, double random_page)
+{
+	double		saved = 1.0 - 1.0 / anago_io_gain;
+
+	return io - random_page * overlapping_pages(io, random_page) * saved;
+}
+
+/* What a process has to do for such pages. */
+static Cost
+page_cpu(Cost io, double random_page)
+{
+	return overlapping_pages(io, random_page) *
+		ANAGO_PAGE_OPERATORS * cpu_operator_cost;
 }
 
 /*
@@ -184,17 +209,19 @@ anago_cost_scan(PlannerInfo *root, AnagoPath *apath)
 	Cost		run = from->total_cost - from->startup_cost;
 	Cost		io;
 	Cost		random;
+	Cost		for_pages;
 
 	get_tablespace_page_costs(from->parent->reltablespace, &random_page, &seq_page);
 	io = Max(0.0, run - cpu_cost(root, step->ipath));
 	random = io - sequential_io(root, step->ipath, io, random_page, seq_page);
+	for_pages = page_cpu(random, random_page);
 
 	path->rows = from->rows;
 	anago_copy_disabled_nodes(path, from);
 	path->startup_cost = from->startup_cost + ANAGO_SETUP_PAGES * random_page;
 	path->total_cost = path->startup_cost + run - random +
-		overlapped(random, random_page);
-	keep_whole(apath, run - io);
+		overlapped(random, random_page) + for_pages;
+	keep_whole(apath, run - io + for_pages);
 }
 
 /*
@@ -216,6 +243,7 @@ anago_cost_join(PlannerInfo *root, AnagoPath *apath, const NestPath *nest)
 	Cost		probes = Max(0.0, stock->total_cost - outer->total_cost);
 	Cost		all_loops = loops * inner->total_cost;
 	Cost		io = loops * Max(0.0, run - cpu_cost(root, step->ipath));
+	Cost		for_pages;
 	bool		merged = apath->source != outer;
 	Cost		shared = anago_is_path(outer) ?
 		((const AnagoPath *) outer)->shared_cost : 0;
@@ -227,6 +255,8 @@ anago_cost_join(PlannerInfo *root, AnagoPath *apath, const NestPath *nest)
 	if (all_loops > probes)
 		io *= probes / all_loops;
 
+	for_pages = page_cpu(io, random_page);
+
 	/* A merged step needs no new pipeline, and saves its rows one plan node. */
 	setup = merged ? -Min(loops * cpu_operator_cost, probes - io) :
 		ANAGO_SETUP_PAGES * random_page;
@@ -234,9 +264,10 @@ anago_cost_join(PlannerInfo *root, AnagoPath *apath, const NestPath *nest)
 	path->rows = stock->rows;
 	anago_copy_disabled_nodes(path, stock);
 	path->startup_cost = stock->startup_cost + Max(setup, 0);
-	path->total_cost = stock->total_cost + setup - io + overlapped(io, random_page);
+	path->total_cost = stock->total_cost + setup - io +
+		overlapped(io, random_page) + for_pages;
 	path->total_cost = Max(path->total_cost, path->startup_cost);
-	keep_whole(apath, shared + probes - io + Min(setup, 0));
+	keep_whole(apath, shared + probes - io + Min(setup, 0) + for_pages);
 }
 
 /*
