@@ -4,15 +4,19 @@
 #
 #   ci/check-core.sh [MODE...]
 #
-# MODE is anago (default), sim (the same with simulated reads that complete in
-# random order), or stock (without anago: what fails in this environment
-# anyway).  Differences are judged by ci/core_diff.py; each accepted one is in
-# ci/core-accepted.txt with its reason.  Output of the suites is kept in
+# MODE is anago, sim (the same with simulated reads that complete in random
+# order), parallel (anago with workers wherever they are allowed; these three
+# are the default), or stock (without anago: what fails in this environment
+# anyway).  With workers stock itself gives other plans and orders than its
+# suites expect, so that parallel is also compared with what stock gives under
+# the same settings (mode stock-parallel, run before it).  Differences are
+# judged by ci/core_diff.py; each accepted one is in ci/core-accepted.txt with
+# its reason.  Output of the suites is kept in
 # $ANAGO_CACHE/core/MODE.  Prints "ok" and "not ok" lines and a summary.
 
 . "$(dirname "$0")/lib.sh"
 
-modes=${*:-anago sim}
+modes=${*:-anago sim parallel}
 pg=$anago_root/ci/pg.sh
 "$pg" install 18
 need_packages python3
@@ -42,7 +46,17 @@ settings()
 		max_prepared_transactions = 2
 		fsync = off
 	CONF
-	[ "$1" != stock ] || return 0
+	[[ "$1" != *parallel ]] || cat <<-CONF
+		max_worker_processes = 24
+		max_parallel_workers = 16
+		max_parallel_workers_per_gather = 2
+		parallel_setup_cost = 0
+		parallel_tuple_cost = 0
+		min_parallel_table_scan_size = 0
+		min_parallel_index_scan_size = 0
+		debug_parallel_query = regress
+	CONF
+	[[ "$1" != stock* ]] || return 0
 	cat <<-CONF
 		shared_preload_libraries = 'anago'
 		anago.enable = on
@@ -77,7 +91,7 @@ suite()
 		schedule=$input/isolation_schedule
 		;;
 	esac
-	[ "$mode" = stock ] || options+=(--load-extension=anago)
+	[[ "$mode" = stock* ]] || options+=(--load-extension=anago)
 	say "=== $suite, $mode"
 	# pg_isolation_regress looks for isolationtester beside itself
 	(cd "$out" && PATH=$bindir:$PATH as_user "$program" --temp-instance="$out/instance" \
@@ -85,19 +99,30 @@ suite()
 		--inputdir="$input" --outputdir="$out" --schedule="$schedule" \
 		--no-locale --encoding=UTF8 "${options[@]}") \
 		>"$out/output.log" 2>&1 </dev/null 9>&- || true
-	python3 "$anago_root/ci/core_diff.py" --suite "$suite" --mode "$mode" \
-		--input "$input" --output "$out" \
-		--accepted "$anago_root/ci/core-accepted.txt" || rc=1
 	rm -rf "$out/instance"
+}
+
+# judge MODE regress|isolation
+judge()
+{
+	local also=()
+
+	[ "$1" != parallel ] || also=(--also "$ANAGO_CACHE/core/stock-parallel/$2/results")
+	python3 "$anago_root/ci/core_diff.py" --suite "$2" --mode "$1" \
+		--input "$source/src/test/$2" --output "$ANAGO_CACHE/core/$1/$2" \
+		--accepted "$anago_root/ci/core-accepted.txt" "${also[@]}" || rc=1
 }
 
 rc=0
 for mode in $modes; do
 	case $mode in
-	anago | sim | stock) ;;
+	anago | sim | parallel | stock) ;;
 	*) die "no such mode: $mode" ;;
 	esac
-	suite "$mode" regress
-	suite "$mode" isolation
+	for suite in regress isolation; do
+		[ "$mode" != parallel ] || suite stock-parallel "$suite"
+		suite "$mode" "$suite"
+		judge "$mode" "$suite"
+	done
 done
 exit $rc

@@ -150,6 +150,8 @@ def differences(args, test):
     actual = result.read_text(errors="replace")
     expected = [args.input / "expected" / f"{test}.out",
                 *sorted((args.input / "expected").glob(f"{test}_[0-9].out"))]
+    if args.also:
+        expected.append(args.also / f"{test}.out")
     return min((compare(test, sql, path.read_text(errors="replace"), actual)
                 for path in expected if path.exists()), key=len)
 
@@ -177,6 +179,8 @@ def main():
     parser.add_argument("--input", type=Path, required=True)
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--accepted", type=Path, required=True)
+    parser.add_argument("--also", type=Path,
+                        help="results that are as good as those expected")
     args = parser.parse_args()
     accepted = read_accepted(args.accepted)
     counts = {"plan": 0, "order": 0, "named": 0}
