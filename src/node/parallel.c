@@ -102,6 +102,25 @@ parts_for(const ParallelContext *pcxt)
 	return Max(pcxt->nworkers + (parallel_leader_participation ? 1 : 0), 1);
 }
 
+/*
+ * A Gather that has been shut down and is run again has a segment of its own
+ * each time; counters of a worker of the same number are added up.
+ */
+static void
+make_room(AnagoScanState *state, int nworkers)
+{
+	MemoryContext context = state->css.ss.ps.state->es_query_cxt;
+	AnagoCounters *more;
+
+	if (nworkers <= state->nworkers)
+		return;
+	more = MemoryContextAllocZero(context, sizeof(AnagoCounters) * nworkers);
+	if (state->nworkers > 0)
+		memcpy(more, state->workers, sizeof(AnagoCounters) * state->nworkers);
+	state->workers = more;
+	state->nworkers = nworkers;
+}
+
 Size
 anago_parallel_estimate(CustomScanState *node, ParallelContext *pcxt)
 {
@@ -117,10 +136,7 @@ anago_parallel_initialize(CustomScanState *node, ParallelContext *pcxt,
 	anago_segment_init(coordinate, pcxt->nworkers + 1, sizeof(AnagoCounters),
 					   anago_max_inflight_reads, parts_for(pcxt));
 	state->segment = coordinate;
-	state->nworkers = pcxt->nworkers;
-	state->workers = MemoryContextAllocZero(node->ss.ps.state->es_query_cxt,
-											sizeof(AnagoCounters) *
-											Max(pcxt->nworkers, 1));
+	make_room(state, pcxt->nworkers);
 	anago_query_set_segment(state->query, coordinate, 0,
 							rows_are_collected(node), NULL);
 }
@@ -163,9 +179,9 @@ anago_parallel_shutdown(CustomScanState *node)
 	if (state->segment == NULL)
 		return;
 	anago_share_stop(state->segment);
-	for (int i = 0; i < state->nworkers; i++)
-		state->workers[i] = *(AnagoCounters *)
-			anago_segment_counters(state->segment, i);
+	for (int i = 0; i < state->segment->nparticipants - 1; i++)
+		anago_counters_add(&state->workers[i],
+						   anago_segment_counters(state->segment, i));
 	state->inflight_peak =
 		Max(state->inflight_peak,
 			(int64) pg_atomic_read_u32(&state->segment->budget.peak));
