@@ -6,7 +6,8 @@
 # Works on a copy of the checkout, in a cluster of its own that listens on a
 # socket only, as a non-root account; all of it is gone at the end.  Prints one
 # line "ok NAME" or "not ok NAME" for the build and for each test.  As root it
-# installs anago into that server's directories.
+# installs anago into that server's directories.  ANAGO_VARIANT is added to the
+# names.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -14,7 +15,7 @@
 pg_config=$1
 shift
 [ -x "$pg_config" ] || die "no $pg_config"
-version=$("$pg_config" --version | grep -o '[0-9]\+[^ ]*' | head -n 1)
+version=$("$pg_config" --version | grep -o '[0-9]\+[^ ]*' | head -n 1)${ANAGO_VARIANT:+ $ANAGO_VARIANT}
 bindir=$("$pg_config" --bindir)
 work=$(mktemp -d /tmp/anago.XXXXXX)
 port=5632

@@ -1,7 +1,7 @@
 #!/bin/bash
 # make test: everything that a change must pass, on a fresh Debian 12.
 #
-#   ci/test.sh [PART...]      parts: 15 18 17 19 style tap sim concurrent
+#   ci/test.sh [PART...]      parts: 15 18 17 19 tiny style tap sim concurrent
 #
 # Without arguments all of them.  Installs what is missing (ci/pg.sh), prints
 # one line for each test, and ends with a line "N passed, N failed".  The exit
@@ -9,7 +9,7 @@
 
 . "$(dirname "$0")/lib.sh"
 
-parts=${*:-15 18 17 19 style tap sim concurrent}
+parts=${*:-15 18 17 19 tiny style tap sim concurrent}
 short_seconds=60			# of the run against change
 short_seeds=100				# of the simulator
 results=$(mktemp /tmp/anago-results.XXXXXX)
@@ -60,9 +60,19 @@ version()
 	return $rc
 }
 
+# On 18 with queues and slots between processes as small as they can be.
+tiny()
+{
+	"$anago_root/ci/pg.sh" install 18 &&
+		ANAGO_VARIANT=tiny "$anago_root/ci/installcheck.sh" \
+			"$("$anago_root/ci/pg.sh" config 18)" \
+			"COPT=-Werror -DANAGO_TINY_BOUNDS"
+}
+
 for part in $parts; do
 	case $part in
 	15 | 17 | 18 | 19) part "PostgreSQL $part" version "$part" ;;
+	tiny) part tiny tiny ;;
 	style) part style "$anago_root/ci/style.sh" ;;
 	tap) part tap "$anago_root/ci/tap.sh" ;;
 	concurrent) part concurrent "$anago_root/ci/long.sh" concurrent $short_seconds ;;
