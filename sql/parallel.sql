@@ -162,5 +162,42 @@ drop index pq_a_grp;
 select anago_same('select pq_b.k, pq_c.w from pq_a join pq_b on pq_b.a = pq_a.k
 	join pq_c on pq_c.b = pq_b.k where grp < 20');
 
+-- The cut of static mode reads pages; it hears a cancel meanwhile, in whichever
+-- process that is.  Comparisons that sleep make it long.
+create function pq_cmp(int, int) returns int language plpgsql immutable strict parallel safe
+	as $$begin
+		if current_setting('application_name') = 'pq_slow' then
+			perform pg_sleep(0.02);
+		end if;
+		return btint4cmp($1, $2);
+	end$$;
+create operator class pq_ops for type int using btree as
+	operator 1 <, operator 2 <=, operator 3 =, operator 4 >=, operator 5 >, function 1 pq_cmp(int, int);
+create table pq_cut as select g as k from generate_series(1, 120000) g;
+create index pq_cut_k on pq_cut (k pq_ops) with (fillfactor = 10);
+vacuum analyze pq_cut;
+set anago.mode = static;
+set anago.debug_force = on;
+select pq_shape('select count(*) from pq_cut where k between 5 and 1000000');
+create function pq_cancel(query text) returns boolean language plpgsql as $$
+declare
+	start timestamptz := clock_timestamp();
+begin
+	execute query;
+	return false;
+exception when query_canceled then
+	return clock_timestamp() - start < interval '2.5 s';
+end$$;
+set application_name = 'pq_slow';
+set statement_timeout = 200;
+select pq_cancel('select count(*) from pq_cut where k between 5 and 1000000');
+reset statement_timeout;
+reset application_name;
+reset anago.mode;
+reset anago.debug_force;
+drop table pq_cut;
+drop operator family pq_ops using btree;
+drop function pq_cmp, pq_cancel;
+
 drop table pq_a, pq_b, pq_c, pq_p, pq_t;
 drop function pq_shape, pq_workers, pq_restricted, pq_unsafe, pq_costly;

@@ -9,11 +9,11 @@
  * work in it than others then takes longer than all of them.
  *
  * Parts are equal by leaves of the index.  The first process counts them; then
- * each, by turns and under a lock, takes copies of those pages of level 1 that
- * have its part.  One walk along that level, whoever does it, sees every child
- * once; so the parts are right under concurrent splits and deletions for the
- * same reasons as the walk of one process is (range.c), however much the count
- * may have changed meanwhile: the last part is what is left.
+ * each, by turns, takes copies of those pages of level 1 that have its part.
+ * One walk along that level, whoever does it, sees every child once; so the
+ * parts are right under concurrent splits and deletions for the same reasons
+ * as the walk of one process is (range.c), however much the count may have
+ * changed meanwhile: the last part is what is left.
  *
  * An IN list is cut by its combinations; a table or subquery below a join is
  * cut by core, as it sees fit.
@@ -23,6 +23,7 @@
 #include "postgres.h"
 
 #include "access/nbtree.h"
+#include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "utils/rel.h"
 
@@ -52,8 +53,11 @@ struct AnagoParts
 static Buffer
 read_page(AnagoStep *step, BlockNumber blkno)
 {
-	Buffer		buf = ReadBuffer(step->indexrel, blkno);
+	Buffer		buf;
 
+	/* nothing is pinned or locked */
+	CHECK_FOR_INTERRUPTS();
+	buf = ReadBuffer(step->indexrel, blkno);
 	LockBuffer(buf, BT_READ);
 	_bt_checkpage(step->indexrel, buf);
 	return buf;
@@ -141,7 +145,7 @@ children_left(const AnagoRangePage *at)
 	return at->child <= at->last ? at->last - at->child + 1 : 0;
 }
 
-/* --- the cut; with the source's lock held --- */
+/* --- the cut; at this process's turn --- */
 
 /*
  * Count the leaves of the whole range, then stand at its first one again.
@@ -242,13 +246,13 @@ anago_static_spawn(AnagoQuery *query)
 	anago_range_prepare(probe, 0);
 	query->parts = MemoryContextAllocZero(query->context, sizeof(AnagoParts));
 	query->parts->probe = probe;
-	LWLockAcquire(&source->lock, LW_EXCLUSIVE);
+	anago_source_enter(query->share);
 	if (!source->opened)
 	{
 		step->counters.probes++;
 		whole = !open_source(step, source);
 	}
-	LWLockRelease(&source->lock);
+	anago_source_leave(query->share);
 	if (whole)
 		anago_range_spawn(probe);
 	else
@@ -266,10 +270,10 @@ anago_static_next(AnagoQuery *query)
 	{
 		bool		more;
 
-		LWLockAcquire(&source->lock, LW_EXCLUSIVE);
 		anago_range_prepare(parts->probe, 0);
+		anago_source_enter(query->share);
 		more = cut_part(query, source);
-		LWLockRelease(&source->lock);
+		anago_source_leave(query->share);
 		if (!more)
 			return false;
 	}

@@ -36,6 +36,7 @@
 
 #include "port/atomics.h"
 #include "storage/block.h"
+#include "storage/condition_variable.h"
 #include "storage/lwlock.h"
 #include "storage/off.h"
 
@@ -84,14 +85,16 @@ typedef struct AnagoSharedRange
 } AnagoSharedRange;
 
 /*
- * The source.  For anago.mode = static it is cut once into `nparts` parts: the
- * lock is held by whoever cuts off the next one.
+ * The source.  For anago.mode = static it is cut once into `nparts` parts, by
+ * turns: no lock, as pages are read meanwhile, and cancels are to be heard.
  */
 typedef struct AnagoSharedSource
 {
 	pg_atomic_uint32 claimed;	/* combinations, from 0 */
 	int			nparts;			/* that it is to be cut into */
-	LWLock		lock;			/* of all the following */
+	pg_atomic_uint32 busy;		/* it is somebody's turn */
+	ConditionVariable turn;		/* that is over */
+	/* the following is read and written by whose turn it is */
 	int			parts;			/* cut off already */
 	bool		opened;			/* the following is known */
 	uint64		children;		/* of pages of level 1, in the whole range, */

@@ -69,7 +69,8 @@ init_source(AnagoSharedSource *source, int nparts)
 {
 	pg_atomic_init_u32(&source->claimed, 0);
 	source->nparts = nparts;
-	LWLockInitialize(&source->lock, LWTRANCHE_PARALLEL_QUERY_DSA);
+	pg_atomic_init_u32(&source->busy, 0);
+	ConditionVariableInit(&source->turn);
 	source->parts = 0;
 	source->opened = false;
 }
@@ -287,6 +288,30 @@ anago_share_wait(AnagoShare *share)
 	pg_atomic_fetch_add_u32(&segment->budget.users, 1);
 	pg_atomic_write_u32(&self->presence, ANAGO_ACTIVE);
 	return found;
+}
+
+void
+anago_source_enter(AnagoShare *share)
+{
+	AnagoSharedSource *source = &share->segment->source;
+	uint32		idle = 0;
+
+	while (!pg_atomic_compare_exchange_u32(&source->busy, &idle, 1))
+	{
+		ConditionVariableSleep(&source->turn, work_wait_event());
+		idle = 0;
+	}
+	ConditionVariableCancelSleep();
+}
+
+void
+anago_source_leave(AnagoShare *share)
+{
+	AnagoSharedSource *source = &share->segment->source;
+
+	/* an exchange, as a mere write is no barrier for what was written before */
+	pg_atomic_exchange_u32(&source->busy, 0);
+	ConditionVariableSignal(&source->turn);
 }
 
 /* ---- balance ---- */

@@ -144,6 +144,13 @@ extern bool anago_share_has_work(const AnagoShare *share);
  */
 extern bool anago_share_wait(AnagoShare *share);
 
+/*
+ * Wait for one's turn at the source, interruptibly (wait event AnagoWork), and
+ * end it.  After an error it never ends; the query does.
+ */
+extern void anago_source_enter(AnagoShare *share);
+extern void anago_source_leave(AnagoShare *share);
+
 /* Wake those who wait. */
 extern void anago_share_changed(AnagoSegment *segment);
 
