@@ -202,6 +202,8 @@ anago_share_has_work(const AnagoShare *share)
 static bool
 is_held_up(AnagoParticipant *other)
 {
+	/* `proc` was written before ACTIVE, which the caller has seen */
+	pg_read_barrier();
 	return (pg_atomic_read_u32(&other->visits) & 1) == 0 &&
 		*(volatile uint32 *) &other->proc->wait_event_info != 0;
 }
