@@ -186,7 +186,7 @@ begin
 	execute query;
 	return false;
 exception when query_canceled then
-	return clock_timestamp() - start < interval '2.5 s';
+	return clock_timestamp() - start < interval '8 s';
 end$$;
 set application_name = 'pq_slow';
 set statement_timeout = 200;
