@@ -141,12 +141,22 @@ anago_parallel_initialize(CustomScanState *node, ParallelContext *pcxt,
 							rows_are_collected(node), NULL);
 }
 
+/* The segment counts anew after this. */
+static void
+keep_peak(AnagoScanState *state)
+{
+	state->inflight_peak =
+		Max(state->inflight_peak,
+			(int64) pg_atomic_read_u32(&state->segment->budget.peak));
+}
+
 void
 anago_parallel_reinitialize(CustomScanState *node, ParallelContext *pcxt,
 							void *coordinate)
 {
 	AnagoScanState *state = (AnagoScanState *) node;
 
+	keep_peak(state);
 	/* the rescan itself may come before this or after it */
 	anago_query_part(state->query);
 	anago_segment_reset(coordinate, anago_max_inflight_reads, parts_for(pcxt));
@@ -182,9 +192,7 @@ anago_parallel_shutdown(CustomScanState *node)
 	for (int i = 0; i < state->segment->nparticipants - 1; i++)
 		anago_counters_add(&state->workers[i],
 						   anago_segment_counters(state->segment, i));
-	state->inflight_peak =
-		Max(state->inflight_peak,
-			(int64) pg_atomic_read_u32(&state->segment->budget.peak));
+	keep_peak(state);
 	state->segment = NULL;
 }
 

@@ -63,6 +63,8 @@ anago_counters_add(AnagoCounters *to, const AnagoCounters *from)
 void
 anago_query_count(const AnagoQuery *query, AnagoCounters *counters)
 {
+	int64		memory;
+
 	if (counters != query->before)
 		*counters = *query->before;
 	for (int i = 0; i < query->nsteps; i++)
@@ -77,9 +79,11 @@ anago_query_count(const AnagoQuery *query, AnagoCounters *counters)
 				sizeof(counters->method));
 	add_sched(&counters->sched, anago_sched_counters(query->sched));
 	add_pages(&counters->pages, anago_pages_counters(query->pages));
-	counters->memory = Max(counters->memory,
-						   (int64) (anago_sched_memory(query->sched) +
-									MemoryContextMemAllocated(query->context, true)));
+	memory = MemoryContextMemAllocated(query->context, true);
+	/* a participant's tasks are in there */
+	if (query->share == NULL)
+		memory += anago_sched_memory(query->sched);
+	counters->memory = Max(counters->memory, memory);
 }
 
 void
