@@ -162,6 +162,23 @@ drop index pq_a_grp;
 select anago_same('select pq_b.k, pq_c.w from pq_a join pq_b on pq_b.a = pq_a.k
 	join pq_c on pq_c.b = pq_b.k where grp < 20');
 
+-- Ranges over many pages of level 1, of the source and of probes for which
+-- many rows match, walked by several processes or cut into parts.
+create table pq_wide as select g as id, g % 10 as grp, g % 17 as v,
+	md5(g::text) || repeat('z', 250) as pad from generate_series(1, 4000) g;
+create index pq_wide_grp on pq_wide (grp, pad) with (fillfactor = 15);
+create table pq_few as select g as k, g % 12 as grp from generate_series(1, 60) g;
+alter table pq_few add primary key (k);
+vacuum analyze pq_wide, pq_few;
+insert into anago_variant values ('static', '{"anago.mode": "static"}');
+select anago_same('select id, v from pq_wide where grp < 7');
+select anago_same('select id from pq_wide where grp in (1, 3, 4, 9) and v < 10');
+select anago_same('select f.k, w.id from pq_few f join pq_wide w on w.grp = f.grp where f.k < 9');
+select anago_same('select f.k, w.id, x.grp from pq_few f join pq_wide w on w.grp = f.grp
+	left join pq_few x on x.k = w.v where f.k < 9');
+delete from anago_variant where name = 'static';
+drop table pq_wide, pq_few;
+
 -- The cut of static mode reads pages; it hears a cancel meanwhile, in whichever
 -- process that is.  Comparisons that sleep make it long.
 create function pq_cmp(int, int) returns int language plpgsql immutable strict parallel safe
