@@ -168,7 +168,7 @@ add_to_stats(const AnagoScanState *state)
 	totals.shared_reads = all.pages.shared_reads;
 	totals.sync_reads = all.pages.sync_reads;
 	totals.latency_sum_us = all.pages.latency_sum_us;
-	totals.fallbacks = new_fallbacks();
+	totals.fallbacks = all.fallbacks + new_fallbacks();
 	anago_stats_add(&totals);
 }
 

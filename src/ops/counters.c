@@ -9,6 +9,7 @@
 
 #include "utils/memutils.h"
 
+#include "io/io.h"
 #include "ops/query.h"
 
 static void
@@ -55,6 +56,7 @@ anago_counters_add(AnagoCounters *to, const AnagoCounters *from)
 	add_pages(&to->pages, &from->pages);
 	to->memory += from->memory;
 	to->given += from->given;
+	to->fallbacks += from->fallbacks;
 	for (int i = 0; i < ANAGO_MAX_STEPS; i++)
 		add_step(&to->steps[i], &from->steps[i]);
 }
@@ -89,6 +91,8 @@ anago_query_count(const AnagoQuery *query, AnagoCounters *counters)
 void
 anago_query_publish(AnagoQuery *query)
 {
-	if (query->published != NULL)
-		anago_query_count(query, query->published);
+	if (query->published == NULL)
+		return;
+	anago_query_count(query, query->published);
+	query->published->fallbacks += anago_io_fallbacks();
 }

@@ -293,7 +293,7 @@ anago_query_rescan(AnagoQuery *query)
 {
 	/* as ExecScanReScan does: the scan is on no row */
 	ExecClearTuple(query->wide);
-	if (!query->started)
+	if (!query->started && !query->exhausted)
 		return;
 	anago_query_part(query);
 	release_pins(query);

@@ -119,6 +119,7 @@ typedef struct AnagoCounters
 	AnagoPageCounters pages;
 	int64		memory;			/* bytes of tasks and rows */
 	int64		given;			/* rows handed to other processes */
+	int64		fallbacks;		/* by a worker: I/O methods refused */
 	AnagoStepCounters steps[ANAGO_MAX_STEPS];
 } AnagoCounters;
 

@@ -60,6 +60,8 @@ read_page(AnagoStep *step, BlockNumber blkno)
 	buf = ReadBuffer(step->indexrel, blkno);
 	LockBuffer(buf, BT_READ);
 	_bt_checkpage(step->indexrel, buf);
+	anago_check_snapshot_age(step->query->snapshot, step->indexrel,
+							 BufferGetPage(buf));
 	return buf;
 }
 

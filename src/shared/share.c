@@ -18,6 +18,9 @@
 #include "compat.h"
 #include "shared/share.h"
 
+/* Which bits of a wait event say of what class it is. */
+#define WAIT_EVENT_CLASS	0xFF000000U
+
 /* How long a sleep is before the others are looked at again, in ms... */
 #define NAP_MS				1
 
@@ -197,15 +200,22 @@ anago_share_has_work(const AnagoShare *share)
 
 /*
  * Does it sleep, outside of its run loop?  There every sleep has a wait event;
- * one that merely waits for a CPU has none.
+ * one that merely waits for a CPU has none.  Reads and short locks end by
+ * themselves.
  */
 static bool
 is_held_up(AnagoParticipant *other)
 {
+	uint32		event;
+
+	if ((pg_atomic_read_u32(&other->visits) & 1) != 0)
+		return false;
 	/* `proc` was written before ACTIVE, which the caller has seen */
 	pg_read_barrier();
-	return (pg_atomic_read_u32(&other->visits) & 1) == 0 &&
-		*(volatile uint32 *) &other->proc->wait_event_info != 0;
+	event = *(volatile uint32 *) &other->proc->wait_event_info;
+	return event != 0 &&
+		(event & WAIT_EVENT_CLASS) != PG_WAIT_IO &&
+		(event & WAIT_EVENT_CLASS) != PG_WAIT_LWLOCK;
 }
 
 /* Is somebody else at work, and is one of them not held up? */
