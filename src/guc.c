@@ -26,6 +26,8 @@ double		anago_io_gain = 8.0;
 int			anago_io_method = ANAGO_IO_AUTO;
 int			anago_max_inflight_reads = 256;
 int			anago_mode = ANAGO_MODE_OOO;
+int			anago_numa = ANAGO_NUMA_AUTO;
+bool		anago_pin_workers = false;
 int			anago_sim_delay = 8;
 double		anago_sim_fault_rate = 0.0;
 double		anago_sim_hint_fault_rate = 0.0;
@@ -45,6 +47,12 @@ static const struct config_enum_entry mode_options[] = {
 	{"ooo", ANAGO_MODE_OOO, false},
 	{"serial", ANAGO_MODE_SERIAL, false},
 	{"static", ANAGO_MODE_STATIC, false},
+	{NULL, 0, false}
+};
+
+static const struct config_enum_entry numa_options[] = {
+	{"auto", ANAGO_NUMA_AUTO, false},
+	{"off", ANAGO_NUMA_OFF, false},
 	{NULL, 0, false}
 };
 
@@ -117,6 +125,18 @@ define_user_settings(void)
 							 "Selects out-of-order execution, or one task at a time with synchronous reads.",
 							 "With \"static\", the processes of a parallel query have equal parts of the source, which each runs like \"serial\".",
 							 &anago_mode, ANAGO_MODE_OOO, mode_options,
+							 PGC_USERSET, 0, NULL, NULL, NULL);
+
+	DefineCustomEnumVariable("anago.numa",
+							 "Selects whether parallel workers are spread over memory nodes.",
+							 "Each of them then runs on the CPUs of one node and prefers the memory of that node.",
+							 &anago_numa, ANAGO_NUMA_AUTO, numa_options,
+							 PGC_USERSET, 0, NULL, NULL, NULL);
+
+	DefineCustomBoolVariable("anago.pin_workers",
+							 "Keeps each parallel worker on one CPU.",
+							 NULL,
+							 &anago_pin_workers, false,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
 }
 

@@ -27,12 +27,20 @@ typedef enum AnagoMode
 	ANAGO_MODE_STATIC
 } AnagoMode;
 
+typedef enum AnagoNuma
+{
+	ANAGO_NUMA_AUTO,
+	ANAGO_NUMA_OFF
+} AnagoNuma;
+
 extern PGDLLIMPORT bool anago_debug_force;
 extern PGDLLIMPORT bool anago_enable;
 extern PGDLLIMPORT double anago_io_gain;
 extern PGDLLIMPORT int anago_io_method;
 extern PGDLLIMPORT int anago_max_inflight_reads;
 extern PGDLLIMPORT int anago_mode;
+extern PGDLLIMPORT int anago_numa;
+extern PGDLLIMPORT bool anago_pin_workers;
 extern PGDLLIMPORT int anago_sim_delay;		/* completion after 0..n polls */
 extern PGDLLIMPORT double anago_sim_fault_rate; /* 0..1: hard read errors */
 extern PGDLLIMPORT double anago_sim_hint_fault_rate;	/* 0..1: lost/short

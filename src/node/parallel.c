@@ -20,6 +20,7 @@
 
 #include "guc.h"
 #include "node/node.h"
+#include "shared/placement.h"
 #include "shared/share.h"
 
 typedef struct SearchCxt
@@ -169,7 +170,10 @@ anago_parallel_initialize_worker(CustomScanState *node, shm_toc *toc,
 								 void *coordinate)
 {
 	AnagoScanState *state = (AnagoScanState *) node;
+	AnagoSegment *segment = coordinate;
 
+	/* before the first row, and so before tasks and rings are allocated */
+	anago_placement_apply(ParallelWorkerNumber + 1, segment->nparticipants);
 	anago_query_set_segment(state->query, coordinate, ParallelWorkerNumber + 1,
 							true, anago_segment_counters(coordinate,
 												   ParallelWorkerNumber));
