@@ -45,6 +45,35 @@ sub new_server
 	return $node;
 }
 
+# The same, on which plans are for two workers wherever they may be parallel.
+sub new_parallel_server
+{
+	my ($name, %conf) = @_;
+
+	return new_server(
+		$name,
+		'max_parallel_workers_per_gather' => 2,
+		'min_parallel_index_scan_size' => 0,
+		'min_parallel_table_scan_size' => 0,
+		'parallel_setup_cost' => 0,
+		'parallel_tuple_cost' => 0,
+		%conf);
+}
+
+sub major_version
+{
+	my ($node) = @_;
+	return int($node->safe_psql('postgres', 'show server_version_num') / 10000);
+}
+
+# Wait until a standby has replayed all that the primary has written.
+sub replayed
+{
+	my ($primary, $standby) = @_;
+	$primary->wait_for_catchup($standby, 'replay', $primary->lsn('insert'));
+	return;
+}
+
 # Two tables, b's rows three for each of a's, in no order that an index has.
 # About 1 kB for each row of a.
 sub make_tables
@@ -77,29 +106,44 @@ sub set
 }
 
 # A query that gives the number of rows and a digest of them, in any order.
+# With OFFSET 0 the conversion to text is part of what workers may do, so that
+# they are worth their while whatever forced plans cost.
 sub digest
 {
 	my ($query) = @_;
-	return "select count(*), md5(string_agg(r::text, ';' order by r::text)) "
-	  . "from ($query) r";
+	return "select count(*), md5(string_agg(t, ';' order by t)) "
+	  . "from (select r::text as t from ($query) r offset 0) s";
 }
 
 # The same rows as stock, by a plan of ours, under each of these settings.
 sub same_rows
 {
-	my ($node, $query, $name, @variants) = @_;
-	my $stock = $node->safe_psql('postgres',
-		set('anago.enable' => 'off') . digest($query));
+	compare_rows('planned by anago', qr/Anago(Scan|Join)/, @_);
+	return;
+}
+
+# The same, by a plan of ours in several processes.
+sub same_rows_parallel
+{
+	compare_rows('planned by anago for workers', qr/Gather.*Anago(Scan|Join)/s, @_);
+	return;
+}
+
+sub compare_rows
+{
+	my ($claim, $shape, $node, $query, $name, @variants) = @_;
+	my $digest = digest($query);
+	my $stock =
+	  $node->safe_psql('postgres', set('anago.enable' => 'off') . $digest);
 
 	for my $settings (@variants ? @variants : {})
 	{
 		my ($set, $how) = (set(%$settings), describe($settings));
 		my $plan =
-		  $node->safe_psql('postgres', "$set explain (costs off) $query");
-		my ($rc, $out, $err) =
-		  $node->psql('postgres', $set . digest($query));
+		  $node->safe_psql('postgres', "$set explain (costs off) $digest");
+		my ($rc, $out, $err) = $node->psql('postgres', $set . $digest);
 
-		like($plan, qr/Anago(Scan|Join)/, "$name: planned by anago$how")
+		like($plan, $shape, "$name: $claim$how")
 		  or diag("$set\n$query\n$plan");
 		is($out, $stock, "$name: stock's rows$how")
 		  or diag("$set\n$query\n$err");
