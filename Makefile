@@ -96,13 +96,16 @@ check-tap:
 check-core:
 	ci/check-core.sh
 
+# What processes of one query these two allow beside the leader
+WORKERS ?= 3
+
 # Queries against change, 10 minutes
 check-concurrent:
-	ci/long.sh concurrent 600
+	ci/long.sh concurrent 600 --workers $(WORKERS)
 
 # Simulated reads in random order and with faults, 1,000 seeds
 check-sim:
-	ci/long.sh sim 1000
+	ci/long.sh sim 1000 --workers $(WORKERS)
 
 # The regression tests under AddressSanitizer
 check-asan:

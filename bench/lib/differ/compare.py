@@ -178,6 +178,12 @@ def plan_of(conn, query) -> str:
     return json.dumps(row[0][0]["Plan"], indent=1)
 
 
+# Parts of the queries (and of those planned with workers) in which anago must
+# have been at work; with fewer the run would say little.
+ANAGO_SHARE_AT_LEAST = 0.5
+WORKERS_SHARE_AT_LEAST = 0.25
+
+
 class Tally:
     """What a run of comparisons amounted to."""
 
@@ -194,10 +200,23 @@ class Tally:
         return (f"{compared} queries compared, "
                 f"{len(self.differences)} differences "
                 f"({self.counts['anago plans']} with an anago plan, "
+                f"{self.counts['in workers']} of these with workers, "
                 f"{self.counts['with rows']} gave rows, "
                 f"{self.counts['stock errors']} failed in stock, "
                 f"{self.counts['skipped']} were too slow, "
                 f"{self.counts['injected errors']} injected errors seen)")
+
+
+    def too_little(self) -> str:
+        """Why this was no test of anago; "" if it was one."""
+        for what, of, least in (
+                ("anago plans", "compared", ANAGO_SHARE_AT_LEAST),
+                ("in workers", "allowed workers", WORKERS_SHARE_AT_LEAST)):
+            share = self.counts[what] / max(self.counts[of], 1)
+            if share < least and (self.counts[of] or of == "compared"):
+                return (f"only {share:.0%} of the queries that were {of} "
+                        f"had {what}: that is no test")
+        return ""
 
 
 def compare_once(conn, query, shared_settings, anago_settings, tally,
@@ -216,17 +235,46 @@ def compare_once(conn, query, shared_settings, anago_settings, tally,
     plan = plan_of(conn, query) if stock.error is None else "(none)"
     anago = run(conn, query, timeout_ms)
     tally.counts["compared"] += 1
+    tally.counts["allowed workers"] += "parallel_setup_cost" in shared_settings
     tally.counts["stock errors"] += stock.error is not None
     tally.counts["with rows"] += bool(stock.rows)
     tally.counts["anago plans"] += "anago" in plan.lower()
+    tally.counts["in workers"] += _shared_by_workers(plan)
     if anago.error and isinstance(anago.error, _asked_for(anago_settings, timeout_ms)):
         tally.counts["injected errors"] += 1
     elif (isinstance(anago.error, errors.QueryCanceled)
-          and _slow_in_series(conn, query)):
+          and (_starts_workers_again(plan) or _slow_in_series(conn, query))):
         tally.counts["skipped"] += 1
     elif not same(stock, anago, query.ordered):
         settings = {**shared_settings, **anago_settings}
         raise Difference(query, settings, stock, anago, plan)
+
+
+def _nodes(plan):
+    """All nodes of a plan that plan_of() gave, each with the node above it."""
+    stack = [(json.loads(plan), None)] if plan != "(none)" else []
+    while stack:
+        node, above = stack.pop()
+        yield node, above
+        stack += [(child, node) for child in node.get("Plans", [])]
+
+
+def _shared_by_workers(plan) -> bool:
+    """Do several processes share one of the plan's anago nodes?"""
+    return any(node.get("Custom Plan Provider", "").startswith("Anago")
+               and node["Parallel Aware"] for node, _ in _nodes(plan))
+
+
+def _starts_workers_again(plan) -> bool:
+    """Does it start workers anew for each row of an outer side?
+
+    That takes long, and how long depends on whether any can be had.
+    """
+    return any(above and above["Node Type"] == "Nested Loop"
+               and node["Parent Relationship"] == "Inner"
+               and any(below["Node Type"].startswith("Gather")
+                       for below, _ in _nodes(json.dumps(node)))
+               for node, above in _nodes(plan))
 
 
 def _slow_in_series(conn, query) -> bool:

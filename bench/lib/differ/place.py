@@ -16,8 +16,10 @@ BAD_IN_LOG = re.compile(
     r"exited with exit code|was not properly shut down|"
     r"invalid memory alloc|could not fork|runtime error", re.IGNORECASE)
 
-# Ends of processes that are as they should be.
-FINE_IN_LOG = re.compile(r"logical replication launcher")
+# Ends of processes that are as they should be; a parallel worker ends so by an
+# error, its own or the leader's.
+FINE_IN_LOG = re.compile(r"logical replication launcher|"
+                         r'"parallel worker" .* exited with exit code 1$')
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from lib.differ import tables
 
 MAX_LEVELS = 5
-MAX_ROWS = 3_000            # estimate, at any level
+MAX_ROWS = 3_000            # estimate, at any level, for size 1
 
 
 @dataclass
@@ -27,10 +27,16 @@ class Query:
 
 
 class Generator:
-    """Makes one query; draws everything from `rng`."""
+    """Makes one query; draws everything from `rng`.
 
-    def __init__(self, rng):
+    `size`: how many times as many rows as usual it may begin with and give, so
+    that there is something to divide among processes.
+    """
+
+    def __init__(self, rng, size=1):
         self.rng = rng
+        self.size = size
+        self.max_rows = MAX_ROWS * size
 
     def query(self) -> Query:
         """The next random query."""
@@ -68,7 +74,7 @@ class Generator:
         """One more join: (text after FROM, estimate of rows), or None."""
         edges = [(alias, edge) for alias, table in self.aliases
                  for edge in tables.EDGES if edge.left == table.name
-                 and rows * edge.matches <= MAX_ROWS]
+                 and rows * edge.matches <= self.max_rows]
         if not edges:
             return None
         outer, edge = self.rng.choice(edges)
@@ -152,7 +158,7 @@ class Generator:
         rows = 20 * (1200 if column.name in ("kind", "v") else 20)
         text = (f"from {source} {kind}join {table.name} {alias} on "
                 f"{alias}.{column.name} = v.x")
-        if rows < MAX_ROWS and self._chance(0.5):
+        if rows < self.max_rows and self._chance(0.5):
             step = self._join_step(rows)
             text += step[0] if step else ""
         return self._finish(text)
@@ -176,7 +182,8 @@ class Generator:
         """
         columns = [table.column(name) for name in table.indexed]
         column = self.rng.choice(columns)
-        target = self.rng.choice([3, 30] if levels > 1 else [1, 20, 300])
+        target = self.size * self.rng.choice([3, 30] if levels > 1 else
+                                             [1, 20, 300])
         share = min(1.0, target / table.rows)
         if (table is tables.ITEM and self._chance(0.1)):
             return self._special_item(alias), 40 if levels < 2 else 1200

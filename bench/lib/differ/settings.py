@@ -23,6 +23,25 @@ def planner(rng) -> dict:
     return made
 
 
+def parallel(rng, workers) -> dict:
+    """Settings of the planner that allow plans with up to `workers` workers.
+
+    Queries are small, so starting a worker must cost nothing.  0 workers: no
+    settings.
+    """
+    if workers == 0:
+        return {}
+    return {"max_parallel_workers_per_gather": workers,
+            "parallel_setup_cost": 0,
+            "parallel_tuple_cost": 0,
+            "min_parallel_table_scan_size": 0,
+            "min_parallel_index_scan_size": 0,
+            "enable_parallel_hash": rng.choice(["on", "off"]),
+            "enable_parallel_append": rng.choice(["on", "off"]),
+            "parallel_leader_participation":
+                rng.choices(["on", "off"], [3, 1])[0]}
+
+
 def anago(rng, methods, modes, method=None) -> dict:
     """Settings of anago; `methods` and `modes` are what this build has."""
     made = {"anago.enable": "on",
@@ -46,13 +65,19 @@ def simulator(rng, faults=False) -> dict:
                 rng.choice([0.0005, 0.003, 0.02, 0.2]) if faults else 0}
 
 
+def worker_slots(n) -> dict:
+    """Workers of all queries together; with few, some of them get none."""
+    return {"max_worker_processes": n, "max_parallel_workers": n}
+
+
 def server(rng, major) -> dict:
     """A server that must really read: its buffers hold a part of the data."""
     made = {"shared_buffers": rng.choice(["1MB", "2MB", "4MB", "8MB"]),
             "fsync": "off", "max_connections": 30,
             "session_preload_libraries": "anago",
             "log_min_messages": "warning",
-            "stats_fetch_consistency": "none"}
+            "stats_fetch_consistency": "none",
+            **worker_slots(rng.choice([3, 24]))}
     if major >= 18:
         made["io_method"] = rng.choice(["worker", "io_uring", "sync"])
     return made
