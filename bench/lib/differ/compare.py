@@ -115,20 +115,32 @@ def run(conn, query, timeout_ms=ANAGO_TIMEOUT_MS) -> Outcome:
     conn.execute("savepoint before_query")
     conn.execute(f"set statement_timeout = {timeout_ms}")
     try:
-        rows = _RUN[query.execute](conn, query)
-        conn.execute("release savepoint before_query")
-        return Outcome(rows=rows)
+        outcome = Outcome(rows=_RUN[query.execute](conn, query))
     except psycopg.OperationalError as err:
         if conn.closed:
             raise
-        return _failed(conn, err)
+        outcome = Outcome(error=err)
     except psycopg.Error as err:
-        return _failed(conn, err)
+        outcome = Outcome(error=err)
+    _end_savepoint(conn, undo=outcome.error is not None)
+    return outcome
 
 
-def _failed(conn, err) -> Outcome:
-    conn.execute("rollback to savepoint before_query")
-    return Outcome(error=err)
+def _end_savepoint(conn, undo):
+    """Back to before the query, and to no time limit.
+
+    The limit may be so short, or the end of the query so late within it, that
+    it strikes here.
+    """
+    while True:
+        try:
+            if undo:
+                conn.execute("rollback to savepoint before_query")
+            conn.execute("set statement_timeout = 0")
+            conn.execute("release savepoint before_query")
+            return
+        except errors.QueryCanceled:
+            undo = True
 
 
 def _run_plain(conn, query):
