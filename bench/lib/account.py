@@ -32,7 +32,7 @@ def make_own_directory(path: Path):
     path.chmod(0o700)
 
 
-def _lift_limits():
+def lift_limits():
     """Locked memory and open files as far as we may; children inherit it."""
     for which in (resource.RLIMIT_MEMLOCK, resource.RLIMIT_NOFILE):
         _, hard = resource.getrlimit(which)
@@ -51,6 +51,6 @@ def _identity():
 
 def run_as_server(argv, **kwargs):
     """subprocess.run() as the server account, with generous limits."""
-    _lift_limits()
+    lift_limits()
     return subprocess.run([str(a) for a in argv], cwd="/", **_identity(),
                           **kwargs)

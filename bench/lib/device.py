@@ -1,8 +1,16 @@
-"""The block device under a path, and what it has read."""
+"""The device under a path, and what it has read.
+
+A block device or partition; or an emulated one (lib/emulated.py), which may
+consist of several loop devices and also counts the replies that were late.
+"""
 
 import os
 from dataclasses import dataclass
 from pathlib import Path
+
+from lib.emulated import counts, emulated, facts_of
+
+__all__ = ["Device", "Reads", "emulated"]
 
 SECTOR = 512
 
@@ -12,36 +20,50 @@ class Reads:
     """Counts since boot, or differences of them."""
     requests: int
     bytes: int
+    late: int = 0               # replies of an emulated device
 
     def __sub__(self, other):
-        return Reads(self.requests - other.requests, self.bytes - other.bytes)
+        return Reads(self.requests - other.requests, self.bytes - other.bytes,
+                     self.late - other.late)
 
 
 class Device:
-    """The block device (or partition) that holds a path."""
+    """The device that holds a path."""
 
     def __init__(self, path):
         path = Path(path).resolve()
         while not path.exists():
             path = path.parent
+        mount_point, self.file_system = _mount_of(path)
+        self.facts = facts_of(mount_point)
+        if self.facts:
+            self.name = f"{self.facts['name']} (emulated)"
+            self._folder = mount_point.parent
+            self._stats = [Path("/sys/block") / Path(loop).name / "stat"
+                           for loop in self.facts["loops"]]
+            return
         dev = os.stat(path).st_dev
-        self.number = f"{os.major(dev)}:{os.minor(dev)}"
-        self._stat = Path("/sys/dev/block") / self.number / "stat"
-        if not self._stat.exists():
+        stat = Path(f"/sys/dev/block/{os.major(dev)}:{os.minor(dev)}/stat")
+        if not stat.exists():
             raise SystemExit(f"{path} is not on a block device (tmpfs, "
                              "overlay?): reads cannot be counted there")
-        self.name = self._stat.resolve().parent.name
-        self.file_system = _mount_type(self.number)
+        self.name = stat.resolve().parent.name
+        self._stats = [stat]
 
     def reads(self) -> Reads:
         """Reads that the device has completed, and how much."""
-        fields = self._stat.read_text().split()
-        return Reads(int(fields[0]), int(fields[2]) * SECTOR)
+        fields = [stat.read_text().split() for stat in self._stats]
+        return Reads(sum(int(f[0]) for f in fields),
+                     sum(int(f[2]) for f in fields) * SECTOR,
+                     counts(self._folder)["late"] if self.facts else 0)
 
 
-def _mount_type(number) -> str:
+def _mount_of(path):
+    """(mount point, type) of the mount that a path is on."""
+    best, kind = Path("/"), "unknown"
     for line in Path("/proc/self/mountinfo").read_text().splitlines():
         before, after = line.split(" - ")
-        if before.split()[2] == number:
-            return after.split()[0]
-    return "unknown"
+        point = Path(before.split()[4].replace("\\040", " "))
+        if path.is_relative_to(point) and len(point.parts) >= len(best.parts):
+            best, kind = point, after.split()[0]
+    return best, kind

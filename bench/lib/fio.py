@@ -1,4 +1,4 @@
-"""The device alone: fio's random reads on the same file system."""
+"""The device alone: fio's random reads on the same file system, or below it."""
 
 import json
 import os
@@ -7,12 +7,24 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from lib.account import lift_limits
 from lib.machine import CpuWatch, wait_until_quiet
 
 BLOCK = 8192
 
 # A random map visits each block once: the file must outlast one measurement.
 FILE_BYTES = 8 << 30
+
+# Of a device without a file: the beginning, which is soon in some cache of it.
+DEVICE_BYTES = 64 << 20
+
+# What fio says when a limit of this process is in the way, and what helps.
+LIMITS = {
+    "Cannot allocate memory": "locked memory is limited: ulimit -l unlimited",
+    "Too many open files": "open files are limited: raise ulimit -n",
+    "Operation not permitted": "io_uring is refused: see "
+                               "/proc/sys/kernel/io_uring_disabled",
+}
 
 
 @dataclass(frozen=True)
@@ -23,6 +35,7 @@ class FioResult:
     latency_us: float       # mean, from submission to completion
     latency_p99_us: float
     busy: bool              # others used the machine meanwhile
+    latency_p50_us: float = 0.0
 
 
 class Fio:
@@ -31,8 +44,24 @@ class Fio:
     def __init__(self, folder, file_bytes=FILE_BYTES):
         if not shutil.which("fio"):
             raise SystemExit("fio is missing: install the package fio")
+        lift_limits()
         self.path = Path(folder) / "fio.dat"
         self.file_bytes = file_bytes
+        self.targets = str(self.path)
+        self.options = ["--invalidate=1"]
+        self.first = []
+
+    @classmethod
+    def of_devices(cls, devices):
+        """fio on the beginning of block devices, which may be mounted.
+
+        Only for reading, past the page cache.
+        """
+        made = cls("/nonexistent", DEVICE_BYTES)
+        made.targets = ":".join(map(str, devices))
+        made.options = ["--readonly", "--invalidate=0"]
+        made.first = ["nice", "-n", "-20"]      # not to measure the scheduler
+        return made
 
     def lay_out(self):
         """Write the file (random bytes), unless it is there already."""
@@ -57,7 +86,7 @@ class Fio:
         cpu = CpuWatch().start()
         out = self._run(
             "--rw=randread", f"--bs={BLOCK}", f"--iodepth={depth}",
-            f"--direct={int(mode == 'direct')}", "--invalidate=1",
+            f"--direct={int(mode == 'direct')}", *self.options,
             "--ioengine=io_uring", "--time_based", f"--runtime={seconds}",
             f"--numjobs={jobs}", "--group_reporting", "--randrepeat=0")
         *_, disturbed = cpu.stop()
@@ -65,13 +94,16 @@ class Fio:
         latency = read["clat_ns"]
         return FioResult(depth, mode, read["iops"], latency["mean"] / 1e3,
                          latency["percentile"]["99.000000"] / 1e3,
-                         disturbed)
+                         disturbed, latency["percentile"]["50.000000"] / 1e3)
 
     def _run(self, *options):
         done = subprocess.run(
-            ["fio", "--name=anago", f"--filename={self.path}",
+            [*self.first, "fio", "--name=anago", f"--filename={self.targets}",
              f"--size={self.file_bytes}", "--output-format=json", *options],
             capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            raise SystemExit(f"fio failed:\n{done.stdout}{done.stderr}")
+            said = done.stdout + done.stderr
+            hints = [hint for text, hint in LIMITS.items() if text in said]
+            raise SystemExit(f"fio failed: {hints[0]}" if hints
+                             else f"fio failed:\n{said}")
         return done.stdout[done.stdout.index("{"):]

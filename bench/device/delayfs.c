@@ -1,0 +1,322 @@
+/*
+ * delayfs.c
+ *	  A FUSE file system of one big file, whose reads are held back as long as
+ *	  a slow and highly parallel device would take for them.
+ *
+ * Files:
+ *	  delayfs.c	 the main loop: requests in, replies out when they are due
+ *	  files.c	 what the kernel asks of the file system besides reading
+ *	  model.c	 when a read is due
+ *	  heap.c	 the reads that are held back
+ *	  workers.c	 threads for what may block
+ *	  stats.c	 what was done, and how punctually
+ *	  options.c	 the command line
+ *
+ * One thread does everything that must be in time.  A read is given its due
+ * time when it arrives; its data are taken from the page cache of the image at
+ * once, or by a worker if they are not there.  It then waits in the heap.  So
+ * the image's own latency is part of the emulated one and does not add to it.
+ *
+ *		kernel --> receive --> model --> page cache? --yes--> heap --> reply
+ *		                                     |                 ^
+ *		                                     no--> worker -----+
+ *
+ * Writes are handed to workers and replied as soon as they are in the image's
+ * page cache; a flush is replied at once: the contents need not outlive a
+ * crash of the machine.
+ *
+ * The loop ends when the file system is unmounted, or at SIGTERM or SIGINT.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "delayfs.h"
+#include "heap.h"
+#include "workers.h"
+
+#define NS_PER_S		1000000000ull
+#define RECEIVE_BATCH	16		/* requests taken in before replies are looked at */
+
+static Options options;
+static Model model;
+static Heap heap;
+static int	image_fd;
+static uint64_t image_size;
+static Stats stats;
+
+static uint64_t
+now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * NS_PER_S + now.tv_nsec;
+}
+
+uint64_t
+disk_size(void)
+{
+	return image_size;
+}
+
+Stats *
+disk_stats(void)
+{
+	return &stats;
+}
+
+/* --- requests ----------------------------------------------------------- */
+
+/* Room for a request and its data; NULL after replying that there is none. */
+static Request *
+new_request(fuse_req_t fuse, RequestKind kind, off_t offset, size_t size,
+			size_t data_size)
+{
+	Request    *request = malloc(sizeof(Request) + data_size);
+
+	if (request == NULL)
+	{
+		fuse_reply_err(fuse, ENOMEM);
+		return NULL;
+	}
+	*request = (Request) {
+		.kind = kind, .fuse = fuse, .offset = offset, .size = size,
+		.data = (char *) (request + 1)
+	};
+	return request;
+}
+
+static void
+reply(Request *request)
+{
+	if (request->result < 0)
+	{
+		stats.failed++;
+		fuse_reply_err(request->fuse, -request->result);
+	}
+	else if (request->kind == REQUEST_READ)
+		fuse_reply_buf(request->fuse, request->data, request->result);
+	else if (request->kind == REQUEST_WRITE)
+		fuse_reply_write(request->fuse, request->result);
+	else
+		fuse_reply_err(request->fuse, 0);
+	free(request);
+}
+
+/* A read has its data, or its error: from now on only time is missing. */
+static void
+hold(Request *request)
+{
+	if (!heap_push(&heap, request))
+	{
+		request->result = -EBUSY;
+		reply(request);
+		return;
+	}
+	if (heap.count > (int) stats.peak)
+		stats.peak = heap.count;
+}
+
+/* Is all of it in the page cache?  Then it is read, without blocking. */
+static bool
+read_from_cache(Request *request)
+{
+	struct iovec to = {request->data, request->size};
+	ssize_t		n = preadv2(image_fd, &to, 1, request->offset, RWF_NOWAIT);
+
+	if (n != (ssize_t) request->size)
+		return false;
+	request->result = n;
+	return true;
+}
+
+void
+disk_read(fuse_req_t fuse, size_t size, off_t offset)
+{
+	uint64_t	due = model_due(&model, now_ns(), offset, size);
+	Request    *request = new_request(fuse, REQUEST_READ, offset, size, size);
+
+	if (request == NULL)
+		return;
+	request->due = due > options.path ? due - options.path : due;
+	stats.reads++;
+	stats.bytes += size;
+	if (read_from_cache(request))
+		hold(request);
+	else
+	{
+		stats.missed++;
+		workers_give(request);
+	}
+}
+
+void
+disk_write(fuse_req_t fuse, const char *data, size_t size, off_t offset)
+{
+	Request    *request = new_request(fuse, REQUEST_WRITE, offset, size, size);
+
+	if (request == NULL)
+		return;
+	stats.writes++;
+	memcpy(request->data, data, size);
+	workers_give(request);
+}
+
+void
+disk_fallocate(fuse_req_t fuse, int mode, off_t offset, size_t size)
+{
+	Request    *request = new_request(fuse, REQUEST_FALLOCATE, offset, size, 0);
+
+	if (request == NULL)
+		return;
+	request->mode = mode;
+	workers_give(request);
+}
+
+/* --- the loop ----------------------------------------------------------- */
+
+/* Take in what the kernel has, but not so much that replies become late. */
+static void
+receive(struct fuse_session *session, struct fuse_buf *buffer)
+{
+	for (int i = 0; i < RECEIVE_BATCH; i++)
+	{
+		if (fuse_session_receive_buf(session, buffer) <= 0)
+			break;
+		fuse_session_process_buf(session, buffer);
+	}
+}
+
+static void
+take_from_workers(void)
+{
+	Request    *request;
+
+	while ((request = workers_take()) != NULL)
+	{
+		if (request->kind == REQUEST_READ)
+			hold(request);
+		else
+			reply(request);
+	}
+}
+
+/* Reply to what is due; returns how long nothing will be, in ns. */
+static uint64_t
+reply_due(void)
+{
+	Request    *first;
+	uint64_t	now = now_ns();
+
+	while ((first = heap_first(&heap)) != NULL && first->due <= now)
+	{
+		uint64_t	due = first->due;
+
+		reply(heap_pop(&heap));
+		now = now_ns();
+		stats_count_reply(&stats, due, now, options.tolerance);
+	}
+	return first != NULL ? first->due - now : NS_PER_S;
+}
+
+static void
+serve(struct fuse_session *session)
+{
+	struct fuse_buf buffer = {0};
+	struct pollfd fds[2] = {
+		{.fd = fuse_session_fd(session), .events = POLLIN},
+		{.fd = workers_fd(), .events = POLLIN}
+	};
+
+	while (!fuse_session_exited(session))
+	{
+		uint64_t	left = reply_due();
+		struct timespec timeout = {left / NS_PER_S, left % NS_PER_S};
+
+		if (ppoll(fds, 2, &timeout, NULL) < 0 && errno != EINTR)
+			break;
+		if (fds[1].revents != 0)
+			take_from_workers();
+		if (fds[0].revents != 0)
+			receive(session, &buffer);
+	}
+	free(buffer.mem);
+}
+
+/*
+ * A device does not wait for a processor.  Without the privilege it does, and
+ * replies may be late, which is counted.
+ */
+static void
+be_punctual(void)
+{
+	struct sched_param priority = {.sched_priority = 1};
+
+	prctl(PR_SET_TIMERSLACK, 1);
+	if (sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &priority) != 0)
+		setpriority(PRIO_PROCESS, 0, -20);
+}
+
+static int
+open_image(void)
+{
+	struct stat status;
+
+	image_fd = open(options.image, O_RDWR | O_CLOEXEC);
+	if (image_fd < 0 || fstat(image_fd, &status) != 0)
+	{
+		fprintf(stderr, "delayfs: cannot open %s: %s\n", options.image,
+				strerror(errno));
+		return -1;
+	}
+	image_size = status.st_size;
+	posix_fadvise(image_fd, 0, 0, POSIX_FADV_RANDOM);
+	return 0;
+}
+
+int
+main(int argc, char **argv)
+{
+	char	   *arguments[] = {argv[0], "-ofsname=delayfs,allow_other"};
+	struct fuse_args args = FUSE_ARGS_INIT(2, arguments);
+	struct fuse_session *session;
+	int			rc;
+
+	if (options_parse(argc, argv, &options, &model) != 0)
+		return 2;
+	if (open_image() != 0)
+		return 1;
+	session = fuse_session_new(&args, &file_operations,
+							   sizeof(file_operations), NULL);
+	if (session == NULL || fuse_set_signal_handlers(session) != 0 ||
+		fuse_session_mount(session, options.mountpoint) != 0)
+	{
+		fprintf(stderr, "delayfs: cannot mount %s\n", options.mountpoint);
+		return 1;
+	}
+	fcntl(fuse_session_fd(session), F_SETFL, O_NONBLOCK);
+	if ((rc = workers_start(image_fd)) != 0)
+		fprintf(stderr, "delayfs: cannot start threads: %s\n", strerror(rc));
+	else
+	{
+		be_punctual();
+		serve(session);
+	}
+	fuse_session_unmount(session);
+	fuse_remove_signal_handlers(session);
+	fuse_session_destroy(session);
+	return rc == 0 ? 0 : 1;
+}

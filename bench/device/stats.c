@@ -1,0 +1,42 @@
+/*
+ * stats.c
+ *	  What the device has done, and how punctually.
+ */
+#include "stats.h"
+
+#include <stdio.h>
+
+/* A read that was due at `due` was replied at `sent`; all in ns. */
+void
+stats_count_reply(Stats *stats, uint64_t due, uint64_t sent,
+				  uint64_t tolerance)
+{
+	uint64_t	by = sent > due ? sent - due : 0;
+
+	if (by <= tolerance)
+		return;
+	stats->late++;
+	stats->late_ns += by;
+	if (by > stats->late_max_ns)
+		stats->late_max_ns = by;
+}
+
+/* One line of JSON into `text`, of STATS_TEXT_MAX bytes; returns its length. */
+size_t
+stats_text(const Stats *stats, char *text)
+{
+	return snprintf(text, STATS_TEXT_MAX,
+					"{\"reads\": %llu, \"bytes\": %llu, \"late\": %llu, "
+					"\"late_ns\": %llu, \"late_max_ns\": %llu, "
+					"\"missed\": %llu, \"writes\": %llu, \"failed\": %llu, "
+					"\"peak\": %llu}\n",
+					(unsigned long long) stats->reads,
+					(unsigned long long) stats->bytes,
+					(unsigned long long) stats->late,
+					(unsigned long long) stats->late_ns,
+					(unsigned long long) stats->late_max_ns,
+					(unsigned long long) stats->missed,
+					(unsigned long long) stats->writes,
+					(unsigned long long) stats->failed,
+					(unsigned long long) stats->peak);
+}

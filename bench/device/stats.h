@@ -1,0 +1,30 @@
+/*
+ * stats.h
+ *	  What the device has done, and how punctually, since it was last reset.
+ */
+#ifndef STATS_H
+#define STATS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct Stats
+{
+	uint64_t	reads;
+	uint64_t	bytes;
+	uint64_t	late;			/* reads replied later than due + tolerance */
+	uint64_t	late_ns;		/* by how much later than due, in sum */
+	uint64_t	late_max_ns;
+	uint64_t	missed;			/* reads not in the page cache of the image */
+	uint64_t	writes;
+	uint64_t	failed;			/* requests replied with an error */
+	uint64_t	peak;			/* most reads held at once */
+} Stats;
+
+#define STATS_TEXT_MAX	512
+
+extern void stats_count_reply(Stats *stats, uint64_t due, uint64_t sent,
+							  uint64_t tolerance);
+extern size_t stats_text(const Stats *stats, char *text);
+
+#endif							/* STATS_H */
