@@ -38,6 +38,12 @@ class FioResult:
     latency_p50_us: float = 0.0
 
 
+def version() -> str:
+    """fio's own, for example fio-3.33."""
+    return subprocess.run(["fio", "--version"], capture_output=True, text=True,
+                          check=False).stdout.strip()
+
+
 class Fio:
     """fio on one file of its own; remove() it at the end."""
 
