@@ -1,7 +1,7 @@
 #!/bin/bash
 # make test: everything that a change must pass, on a fresh Debian 12.
 #
-#   ci/test.sh [PART...]      parts: 15 18 17 19 tiny style tap sim concurrent
+#   ci/test.sh [PART...]      parts: 15 18 17 19 tiny style device tap sim concurrent
 #
 # Without arguments all of them.  Installs what is missing (ci/pg.sh), prints
 # one line for each test, and ends with a line "N passed, N failed".  The exit
@@ -9,7 +9,7 @@
 
 . "$(dirname "$0")/lib.sh"
 
-parts=${*:-15 18 17 19 tiny style tap sim concurrent}
+parts=${*:-15 18 17 19 tiny style device tap sim concurrent}
 short_seconds=60			# of the run against change
 short_seeds=100				# of the simulator
 results=$(mktemp /tmp/anago-results.XXXXXX)
@@ -74,6 +74,7 @@ for part in $parts; do
 	15 | 17 | 18 | 19) part "PostgreSQL $part" version "$part" ;;
 	tiny) part tiny tiny ;;
 	style) part style "$anago_root/ci/style.sh" ;;
+	device) part device "$anago_root/ci/device.sh" ;;
 	tap) part tap "$anago_root/ci/tap.sh" ;;
 	concurrent) part concurrent "$anago_root/ci/long.sh" concurrent $short_seconds ;;
 	sim) part sim "$anago_root/ci/long.sh" sim $short_seeds ;;

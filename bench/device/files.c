@@ -97,6 +97,35 @@ ops_setattr(fuse_req_t request, fuse_ino_t inode, struct stat *status,
 	ops_getattr(request, inode, file);
 }
 
+static size_t
+add_entry(fuse_req_t request, char *list, size_t used, size_t room,
+		  const char *name, fuse_ino_t inode)
+{
+	struct stat status;
+
+	attributes(inode, &status);
+	return used + fuse_add_direntry(request, list + used, room - used, name,
+									&status, inode);
+}
+
+/* All of the directory at once. */
+static void
+ops_readdir(fuse_req_t request, fuse_ino_t inode, size_t size, off_t offset,
+			struct fuse_file_info *file)
+{
+	char		list[256];
+	size_t		used = 0;
+
+	(void) inode;
+	(void) file;
+	if (offset == 0 && size >= sizeof(list))
+	{
+		used = add_entry(request, list, used, sizeof(list), "disk", DISK);
+		used = add_entry(request, list, used, sizeof(list), "stats", STATS);
+	}
+	fuse_reply_buf(request, list, used);
+}
+
 /* Nothing is cached by the kernel at this level: ext4 above does that. */
 static void
 ops_open(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *file)
@@ -174,6 +203,7 @@ const struct fuse_lowlevel_ops file_operations = {
 	.lookup = ops_lookup,
 	.getattr = ops_getattr,
 	.setattr = ops_setattr,
+	.readdir = ops_readdir,
 	.open = ops_open,
 	.read = ops_read,
 	.write = ops_write,

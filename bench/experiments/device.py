@@ -14,6 +14,8 @@ import statistics
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
+
 from lib import machine, places, plots, presets, report, session
 from lib.cluster import ClusterError
 from lib.device import Device, emulated
@@ -135,8 +137,9 @@ def tables(bench, out):
 
 
 def _rate(found) -> str:
-    return (f"{found['reads_per_s']:,.0f} ({found['low']:,.0f}-"
-            f"{found['high']:,.0f})" + "*" * bool(found["busy"]))
+    spread = (f" ({found['low']:,.0f}-{found['high']:,.0f})"
+              if found["runs"] > 1 else "")
+    return f"{found['reads_per_s']:,.0f}{spread}" + "*" * bool(found["busy"])
 
 
 def _times(found) -> str:
@@ -148,8 +151,8 @@ def plot(bench, out):
     """Reads/s on the left, latency on the right."""
     figure, (left, right) = plots.plt.subplots(1, 2, figsize=(9.0, 4.2))
     depths = list(out)
-    for axes, what, scale in ((left, "reads_per_s", 1),
-                              (right, "latency_us", 1e-3)):
+    for axes, what, scale, unit in ((left, "reads_per_s", 1, ""),
+                                    (right, "latency_us", 1e-6, "s")):
         for mode in bench.args.modes:
             axes.plot(depths, [out[d][mode][what] * scale for d in depths],
                       "o-", markersize=3.5, label=SHOWN[mode],
@@ -160,10 +163,13 @@ def plot(bench, out):
         axes.set_xscale("log", base=2)
         axes.set_yscale("log")
         axes.set_xticks(depths, depths)
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_major_formatter(EngFormatter(unit))
+        axes.yaxis.set_minor_formatter(NullFormatter())
         axes.set_xlabel("reads in flight")
         axes.legend()
     left.set_ylabel("reads/s")
-    right.set_ylabel("mean latency, ms")
+    right.set_ylabel("mean latency")
     left.set_title(f"8 KiB random reads, {bench.args.device}")
     plots.save(figure, bench.results)
 
@@ -197,7 +203,7 @@ def results_of(args, name, folder, disk):
               "storage": args.device, **machine.describe(device=device),
               "fio": version(), "options": session.options_of(args)}
     if disk:
-        header.update(limit=disk.limit, self_check=disk.checked)
+        header.update(limit=disk.limit, settings={"self_check": disk.checked})
     return report.Results(name, header, args.results)
 
 
