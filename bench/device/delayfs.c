@@ -48,7 +48,10 @@
 #include "workers.h"
 
 #define NS_PER_S		1000000000ull
-#define RECEIVE_BATCH	16		/* requests taken in before replies are looked at */
+#define RECEIVE_BATCH	16		/* requests taken in before workers are looked at */
+#define OVERSLEPT_MAX	60000	/* ns */
+#define SPARSE			2		/* so many reads held are worth polling for */
+#define PRIORITY		10		/* above whatever else runs in real time here */
 
 static Options options;
 static Model model;
@@ -188,18 +191,6 @@ disk_fallocate(fuse_req_t fuse, int mode, off_t offset, size_t size)
 
 /* --- the loop ----------------------------------------------------------- */
 
-/* Take in what the kernel has, but not so much that replies become late. */
-static void
-receive(struct fuse_session *session, struct fuse_buf *buffer)
-{
-	for (int i = 0; i < RECEIVE_BATCH; i++)
-	{
-		if (fuse_session_receive_buf(session, buffer) <= 0)
-			break;
-		fuse_session_process_buf(session, buffer);
-	}
-}
-
 static void
 take_from_workers(void)
 {
@@ -232,6 +223,46 @@ reply_due(void)
 	return first != NULL ? first->due - now : NS_PER_S;
 }
 
+/* Take in what the kernel has; a reply that becomes due does not wait. */
+static void
+receive(struct fuse_session *session, struct fuse_buf *buffer)
+{
+	for (int i = 0; i < RECEIVE_BATCH; i++)
+	{
+		if (fuse_session_receive_buf(session, buffer) <= 0)
+			break;
+		fuse_session_process_buf(session, buffer);
+		reply_due();
+	}
+}
+
+/*
+ * Sleep until there is something to do, `left` ns at most.  Virtual machines
+ * wake up late: by how much is learnt, and so much earlier is the time set.  What
+ * is then left is polled if few reads are held; if there are many, processors are
+ * awake, and polling would take one of them from the server.
+ */
+static int
+sleep_at_most(uint64_t left, struct pollfd *fds, int count)
+{
+	static uint64_t overslept = 0;	/* ns, a moving mean */
+	uint64_t	early = left > overslept || heap.count <= SPARSE ? overslept : 0;
+	uint64_t	asleep = left > early ? left - early : 0;
+	struct timespec timeout = {asleep / NS_PER_S, asleep % NS_PER_S};
+	uint64_t	begin = now_ns();
+	int			ready = ppoll(fds, count, &timeout, NULL);
+
+	if (ready == 0 && asleep > 0)
+	{
+		uint64_t	took = now_ns() - begin;
+		uint64_t	over = took > asleep ? took - asleep : 0;
+
+		overslept += ((int64_t) (over < OVERSLEPT_MAX ? over : OVERSLEPT_MAX)
+					  - (int64_t) overslept) / 8;
+	}
+	return ready;
+}
+
 static void
 serve(struct fuse_session *session)
 {
@@ -243,11 +274,12 @@ serve(struct fuse_session *session)
 
 	while (!fuse_session_exited(session))
 	{
-		uint64_t	left = reply_due();
-		struct timespec timeout = {left / NS_PER_S, left % NS_PER_S};
+		int			ready = sleep_at_most(reply_due(), fds, 2);
 
-		if (ppoll(fds, 2, &timeout, NULL) < 0 && errno != EINTR)
+		if (ready < 0 && errno != EINTR)
 			break;
+		if (ready <= 0)
+			continue;
 		if (fds[1].revents != 0)
 			take_from_workers();
 		if (fds[0].revents != 0)
@@ -263,7 +295,7 @@ serve(struct fuse_session *session)
 static void
 be_punctual(void)
 {
-	struct sched_param priority = {.sched_priority = 1};
+	struct sched_param priority = {.sched_priority = PRIORITY};
 
 	prctl(PR_SET_TIMERSLACK, 1);
 	if (sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &priority) != 0)
