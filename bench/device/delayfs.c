@@ -52,6 +52,7 @@
 #define OVERSLEPT_MAX	60000	/* ns */
 #define SPARSE			2		/* so many reads held are worth polling for */
 #define PRIORITY		10		/* above whatever else runs in real time here */
+#define TOLERANCE_PART	10		/* a tenth of a read's time is not late */
 
 static Options options;
 static Model model;
@@ -67,6 +68,12 @@ now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return now.tv_sec * NS_PER_S + now.tv_nsec;
+}
+
+static uint64_t
+larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
 }
 
 uint64_t
@@ -149,12 +156,15 @@ read_from_cache(Request *request)
 void
 disk_read(fuse_req_t fuse, size_t size, off_t offset)
 {
-	uint64_t	due = model_due(&model, now_ns(), offset, size);
+	uint64_t	arrived = now_ns();
+	uint64_t	due = model_due(&model, arrived, offset, size);
 	Request    *request = new_request(fuse, REQUEST_READ, offset, size, size);
 
 	if (request == NULL)
 		return;
 	request->due = due > options.path ? due - options.path : due;
+	request->late_after = request->due +
+		larger(options.tolerance, (due - arrived) / TOLERANCE_PART);
 	stats.reads++;
 	stats.bytes += size;
 	if (read_from_cache(request))
@@ -215,10 +225,12 @@ reply_due(void)
 	while ((first = heap_first(&heap)) != NULL && first->due <= now)
 	{
 		uint64_t	due = first->due;
+		uint64_t	late_after = first->late_after;
 
 		reply(heap_pop(&heap));
 		now = now_ns();
-		stats_count_reply(&stats, due, now, options.tolerance);
+		if (now > late_after)
+			stats_count_late(&stats, now - due);
 	}
 	return first != NULL ? first->due - now : NS_PER_S;
 }
@@ -238,16 +250,16 @@ receive(struct fuse_session *session, struct fuse_buf *buffer)
 
 /*
  * Sleep until there is something to do, `left` ns at most.  Virtual machines
- * wake up late: by how much is learnt, and so much earlier is the time set.  What
- * is then left is polled if few reads are held; if there are many, processors are
- * awake, and polling would take one of them from the server.
+ * wake up late: by how much is learnt, and so much earlier is the time set.  If
+ * less than that is left, it is polled for when few reads are held.  If there are
+ * many, that would take a processor from the server: half of it is slept.
  */
 static int
 sleep_at_most(uint64_t left, struct pollfd *fds, int count)
 {
 	static uint64_t overslept = 0;	/* ns, a moving mean */
-	uint64_t	early = left > overslept || heap.count <= SPARSE ? overslept : 0;
-	uint64_t	asleep = left > early ? left - early : 0;
+	uint64_t	asleep = left > overslept ? left - overslept
+		: heap.count > SPARSE ? left / 2 : 0;
 	struct timespec timeout = {asleep / NS_PER_S, asleep % NS_PER_S};
 	uint64_t	begin = now_ns();
 	int			ready = ppoll(fds, count, &timeout, NULL);

@@ -18,7 +18,8 @@ static const char usage[] =
 "  --seek-us N       ... for so long\n"
 "  --stripe-kib N    spindles are striped by so much (default 64)\n"
 "  --path-us N       of a read's time, what is spent outside this program\n"
-"  --tolerance-us N  replies later than this are counted as late (default 50)\n";
+"  --tolerance-us N  replies are late that come later by more than this (default\n"
+"                    50), and by more than a tenth of the read's time\n";
 
 static const struct option names[] = {
 	{"latency-us", required_argument, NULL, 'l'},

@@ -14,7 +14,7 @@ typedef struct Options
 	const char *image;			/* file that holds the device's contents */
 	const char *mountpoint;
 	uint64_t	path;			/* ns of each read spent outside this program */
-	uint64_t	tolerance;		/* ns that a reply may be late */
+	uint64_t	tolerance;		/* ns that any reply may be late */
 } Options;
 
 extern int	options_parse(int argc, char **argv, Options *options,

@@ -28,6 +28,7 @@ typedef struct Request
 	RequestKind kind;
 	fuse_req_t	fuse;
 	uint64_t	due;			/* READ: when to reply; ns, CLOCK_MONOTONIC */
+	uint64_t	late_after;		/* READ: replied after this it is late */
 	off_t		offset;
 	size_t		size;
 	int			mode;			/* FALLOCATE */

@@ -6,15 +6,10 @@
 
 #include <stdio.h>
 
-/* A read that was due at `due` was replied at `sent`; all in ns. */
+/* A reply was late; by so many ns after it was due. */
 void
-stats_count_reply(Stats *stats, uint64_t due, uint64_t sent,
-				  uint64_t tolerance)
+stats_count_late(Stats *stats, uint64_t by)
 {
-	uint64_t	by = sent > due ? sent - due : 0;
-
-	if (by <= tolerance)
-		return;
 	stats->late++;
 	stats->late_ns += by;
 	if (by > stats->late_max_ns)

@@ -12,7 +12,7 @@ typedef struct Stats
 {
 	uint64_t	reads;
 	uint64_t	bytes;
-	uint64_t	late;			/* reads replied later than due + tolerance */
+	uint64_t	late;			/* reads replied later than is tolerated */
 	uint64_t	late_ns;		/* by how much later than due, in sum */
 	uint64_t	late_max_ns;
 	uint64_t	missed;			/* reads not in the page cache of the image */
@@ -23,8 +23,7 @@ typedef struct Stats
 
 #define STATS_TEXT_MAX	512
 
-extern void stats_count_reply(Stats *stats, uint64_t due, uint64_t sent,
-							  uint64_t tolerance);
+extern void stats_count_late(Stats *stats, uint64_t by);
 extern size_t stats_text(const Stats *stats, char *text);
 
 #endif							/* STATS_H */

@@ -42,11 +42,10 @@ IMAGE_MOST = 1 << 40
 IMAGE_LEAST = 1 << 30
 
 # Time that a read spends in the block layer and in FUSE: part of the latency.
-PATH_US = 25
+PATH_US = 40
 
-# Replies that come later than the model says by more than TOLERANCE of the
-# latency (TOLERANCE_US at least) are late; so many of them may be.
-TOLERANCE = 0.1
+# Replies that come later than the model says by more than this and by more
+# than a tenth of the read's time are late; so many of them may be.
 TOLERANCE_US = 50
 LATE_MOST = 0.01
 
@@ -306,12 +305,11 @@ def _bring_up(disk, image, program):
 
 def _start(disk, image, program):
     """Start delayfs; return it when it is mounted."""
-    tolerance = max(TOLERANCE_US, int(TOLERANCE * disk.preset.alone_us))
     log = disk.folder / "delayfs.log"
     with open(log, "w") as output:
         daemon = subprocess.Popen(
             [program, *disk.preset.options(), f"--path-us={PATH_US}",
-             f"--tolerance-us={tolerance}", image, disk.folder / "fuse"],
+             f"--tolerance-us={TOLERANCE_US}", image, disk.folder / "fuse"],
             stdin=subprocess.DEVNULL, stdout=output, stderr=output,
             start_new_session=True)         # Ctrl-C must not end it before us
     _note(disk, daemon)

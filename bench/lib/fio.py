@@ -16,7 +16,8 @@ BLOCK = 8192
 FILE_BYTES = 8 << 30
 
 # Of a device without a file: the beginning, which is soon in some cache of it.
-DEVICE_BYTES = 64 << 20
+# A multiple of 160 stripes of 64 KiB: as much on each spindle.
+DEVICE_BYTES = 80 << 20
 
 # What fio says when a limit of this process is in the way, and what helps.
 LIMITS = {
