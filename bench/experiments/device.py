@@ -10,6 +10,7 @@ is reported of one whose replies were late: not even after several attempts.
 --scale and --port, which every experiment has, mean nothing here.
 """
 
+import argparse
 import statistics
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ QUESTION = ("How many random reads of 8 KiB does the device complete in a second
             "with how many in flight, and how long does each take?")
 
 DEPTHS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
+DEPTH_MOST = 4096
 MODES = ("direct", "cache")
 SHOWN = {"direct": "direct", "cache": "page cache"}
 ATTEMPTS = 3                # for one measurement, until no reply is late
@@ -228,10 +230,18 @@ def run(args):
         bench.results.finish(out)
 
 
+def depth_of(text) -> int:
+    """A number of reads in flight, from the command line."""
+    if not text.isdigit() or not 1 <= int(text) <= DEPTH_MOST:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a number from 1 to {DEPTH_MOST}")
+    return int(text)
+
+
 def main():
     parser = session.parser(__doc__, repetitions=3)
-    parser.add_argument("--depths", type=int, nargs="+", default=DEPTHS,
-                        help="reads in flight")
+    parser.add_argument("--depths", type=depth_of, nargs="+", default=DEPTHS,
+                        help=f"reads in flight, 1 to {DEPTH_MOST}")
     parser.add_argument("--modes", nargs="+", choices=MODES,
                         default=list(MODES))
     parser.add_argument("--seconds", type=int, default=3,
@@ -245,7 +255,7 @@ def main():
     machine.patience_s = args.patience
     try:
         run(args)
-    except ClusterError as err:
+    except (ClusterError, OSError) as err:
         raise SystemExit(f"{NAME}: {err}") from None
 
 

@@ -174,7 +174,10 @@ def emulated(name, outside, room, keep=False, bring=(), check=True):
     preset = presets.preset(name)
     folder = Path(outside).resolve() / "emulated"
     require_programs(preset)
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as err:
+        raise DeviceError(f"cannot create {folder}: {err.strerror}") from None
     with _locked(folder):
         disk = None
         try:
