@@ -7,12 +7,12 @@ See lib/load.py for how.
 
 import argparse
 import sys
-from pathlib import Path
 
 from lib.cluster import ClusterError
 from lib.ending import main_of
 from lib.load import load
-from lib.places import add_place_options, cluster_of
+from lib.places import add_place_options, cluster_of, storage
+from lib.session import only_one
 
 
 def main():
@@ -23,16 +23,16 @@ def main():
     parser.add_argument("--jobs", type=int, default=2,
                         help="pieces loaded at the same time")
     args = parser.parse_args()
-    cluster = cluster_of(args)
     try:
-        seconds = load(cluster, args.scale, args.jobs)
+        with storage(args), only_one(cluster_of(args)) as cluster:
+            seconds = load(cluster, args.scale, args.jobs)
+            size = sum(f.stat().st_size for f in cluster.data.rglob("*")
+                       if f.is_file())
     except ClusterError as err:
         sys.exit(f"load: {err}")
     except KeyboardInterrupt:
         print("the same command goes on from here", file=sys.stderr)
         raise
-    size = sum(f.stat().st_size for f in Path(cluster.data).rglob("*")
-               if f.is_file())
     print(f"loaded scale {args.scale:g} in {seconds:.0f} s, "
           f"{size / 1e9:.1f} GB in {cluster.root}")
 

@@ -1,22 +1,47 @@
 """Where clusters are, by the same options in every script."""
 
 import os
+from contextlib import contextmanager
 from pathlib import Path
 
+from lib import tpch
 from lib.cluster import Cluster
 
 DEFAULT_DIR = Path("/var/tmp/anago-bench")
 DEFAULT_PORT = 5650
 
+LOCAL = "local"
+DEVICES = (LOCAL, "nvme", "cloud", "network", "disks")
+
 
 def add_place_options(parser, scale=1.0):
-    """--scale, --dir, --port."""
+    """--scale, --device, --dir, --port."""
     parser.add_argument("--scale", type=float, default=scale,
                         help="TPC-H scale factor (1: about 2 GB)")
+    parser.add_argument("--device", choices=DEVICES, default=LOCAL,
+                        help="the disk below --dir, or an emulated one in a "
+                        "file there")
     parser.add_argument("--dir", type=Path, default=os.environ.get(
         "ANAGO_BENCH_DIR", DEFAULT_DIR), help="where clusters are kept")
     parser.add_argument("--port", type=int, default=DEFAULT_PORT,
                         help="port in the socket's name; no TCP is used")
+
+
+@contextmanager
+def storage(args, extra_bytes=0):
+    """Within, args.dir is on the device that was asked for."""
+    if args.device == LOCAL:
+        yield
+        return
+    from lib import device      # emulation needs more than counting does
+    outside = args.dir
+    room = tpch.bytes_needed(args.scale) + extra_bytes
+    with device.emulated(args.device, outside, room) as inside:
+        args.dir = inside
+        try:
+            yield
+        finally:
+            args.dir = outside
 
 
 def database_name(scale) -> str:

@@ -8,8 +8,12 @@ import matplotlib.pyplot as plt  # noqa: E402  (the backend comes first)
 
 # Anago is always the same colour, and so is stock.
 COLOURS = {"ooo": "#d1495b", "serial": "#8d96a3", "static": "#edae49",
-           "stock": "#00798c", "stock default": "#66a5ad",
-           "stock tuned": "#00798c", "fio": "#30638e"}
+           "stock": "#00798c", "fio": "#30638e",
+           "anago": "#d1495b", "anago, best": "#a4243b",
+           "anago, one process": "#d1495b", "anago, 1 worker": "#a4243b",
+           "anago, 2 workers": "#6a0f22", "anago serial": "#8d96a3",
+           "stock, defaults": "#9cc5c9", "stock, best tuned": "#00798c",
+           "stock, same plan": "#4f9da6"}
 
 plt.rcParams.update({
     "figure.figsize": (7.0, 4.2), "figure.dpi": 120, "font.size": 10,
@@ -30,7 +34,9 @@ def save(figure, results, suffix=""):
                 fontsize=5.5, color="#666666")
     figure.tight_layout(rect=(0, 0.02, 1, 1))
     for kind in (".png", ".svg"):
-        figure.savefig(results.path(suffix + kind))
+        figure.savefig(results.path(suffix + kind),
+                       metadata={"Date": None} if kind == ".svg" else None)
+    results.plots.append(results.name + suffix)
     plt.close(figure)
 
 

@@ -12,6 +12,8 @@ import statistics
 import time
 from dataclasses import dataclass, field
 
+import psycopg
+
 from lib.machine import CpuWatch, wait_until_quiet
 
 BLOCK = 8192
@@ -36,6 +38,10 @@ class Variant:
     session: dict = field(default_factory=dict)
     server: dict = field(default_factory=dict)
     query: str = ""         # short name of the query
+    workers: int = 0        # parallel workers it is meant to have
+
+
+STOPPED = "stopped"         # the mark of a run that took too long
 
 
 @dataclass
@@ -50,10 +56,18 @@ class Run:
     pages_missing: int          # blocks not found in shared buffers
     cpu_seconds: float          # of all the server's processes; 10 ms ticks
     others_cores: float         # CPU used by anybody else
-    marks: str                  # "", "busy", "not cold", both
+    marks: str                  # "", "busy", "not cold", both; "stopped" ...
     rows: int
     digest: str                 # of the rows, as a multiset
     plan: str
+
+    def mark(self, text):
+        self.marks = " ".join(filter(None, [self.marks, text]))
+
+    @property
+    def stopped(self) -> bool:
+        """Did it hit its statement_timeout?  Then seconds are that limit."""
+        return STOPPED in self.marks
 
     @property
     def device_reads_per_s(self) -> float:
@@ -111,18 +125,27 @@ def run_here(cluster, conn, device, variant, repetition, loops=1) -> Run:
     plan = plan_summary(plan_of(conn, variant.sql))
     cpu = CpuWatch(cluster).start()
     missing, reads = _blocks_missing(conn), device.reads()
+    rows, stopped = [], False
     start = time.perf_counter()
-    for _ in range(loops):
-        rows = conn.execute(variant.sql).fetchall()
+    try:
+        for _ in range(loops):
+            rows = conn.execute(variant.sql).fetchall()
+    except psycopg.errors.QueryCanceled:
+        if "statement_timeout" not in variant.session:
+            raise
+        stopped = True
     seconds = (time.perf_counter() - start) / loops
     reads = device.reads() - reads
     missing = _blocks_missing(conn) - missing
     cpu_seconds, others_cores, disturbed = cpu.stop()
-    return Run(variant.query, variant.name, repetition, seconds,
-               reads.requests, reads.bytes, missing,
-               cpu_seconds / loops, round(others_cores, 3),
-               "busy" if disturbed else "",
-               len(rows), digest_of(rows), plan)
+    run = Run(variant.query, variant.name, repetition, seconds,
+              reads.requests, reads.bytes, missing,
+              cpu_seconds / loops, round(others_cores, 3),
+              "busy" if disturbed else "",
+              len(rows), digest_of(rows), plan)
+    if stopped:
+        run.mark(STOPPED)
+    return run
 
 
 def run_cold(cluster, dbname, device, variant, repetition) -> Run:
@@ -133,7 +156,7 @@ def run_cold(cluster, dbname, device, variant, repetition) -> Run:
         wait_until_quiet()
         run = run_here(cluster, conn, device, variant, repetition)
     if run.device_bytes < COLD_FRACTION * run.pages_missing * BLOCK:
-        run.marks = " ".join(filter(None, [run.marks, "not cold"]))
+        run.mark("not cold")
     return run
 
 
@@ -141,34 +164,45 @@ def run_cached(cluster, conn, device, variant, repetition) -> Run:
     """Run for at least CACHED_S on a warm connection; a read marks the run."""
     set_session(conn, variant.session)
     start = time.perf_counter()
-    conn.execute(variant.sql).fetchall()
+    try:
+        conn.execute(variant.sql).fetchall()
+    except psycopg.errors.QueryCanceled:
+        pass                    # the run itself will say so
     once = time.perf_counter() - start
     loops = max(1, round(CACHED_S / once))
     run = run_here(cluster, conn, device, variant, repetition, loops)
     if run.pages_missing:
-        run.marks = " ".join(filter(None, [run.marks, "not cached"]))
+        run.mark("not cached")
     return run
 
 
-def interleaved(variants, repetitions, run_once, sink):
+def interleaved(variants, repetitions, run_once, sink, seen=None, first=0):
     """Run every variant `repetitions` times, taking turns.
 
     Each round starts with another variant, so that none always follows the
     same neighbour.  Each run goes to `sink` as it comes; rows of every run of
-    a query must be the same.
+    a query must be the same, also as those in `seen`, which is added to.
+    What was stopped once is not tried again.
     """
-    runs, seen = [], {}
-    for repetition in range(repetitions):
-        turn = repetition % len(variants)
+    runs, seen = [], {} if seen is None else seen
+    variants = list(variants)
+    for repetition in range(first, first + repetitions):
+        turn = repetition % max(1, len(variants))
         for variant in variants[turn:] + variants[:turn]:
             run = run_once(variant, repetition)
-            first = seen.setdefault(run.query, run)
-            if (run.rows, run.digest) != (first.rows, first.digest):
-                raise RowsDiffer(f"query {run.query}: rows of {run.variant!r} "
-                                 f"differ from those of {first.variant!r}")
+            if run.stopped:
+                variants.remove(variant)
+            else:
+                _compare(run, seen.setdefault(run.query, run))
             runs.append(run)
             sink(run)
     return runs
+
+
+def _compare(run, first):
+    if (run.rows, run.digest) != (first.rows, first.digest):
+        raise RowsDiffer(f"query {run.query}: rows of {run.variant!r} "
+                         f"differ from those of {first.variant!r}")
 
 
 @dataclass(frozen=True)
@@ -179,8 +213,13 @@ class Summary:
     high: float
     runs: int
     marked: int
+    stopped: bool = False
 
     def __str__(self):
+        if self.stopped:
+            return f"> {short(self.median)}"
+        if self.runs == 1:
+            return short(self.median) + ("*" if self.marked else "")
         return (f"{short(self.median)} ({short(self.low)}-{short(self.high)})"
                 + ("*" if self.marked else ""))
 
@@ -196,7 +235,8 @@ def summary(runs, what=lambda run: run.seconds) -> Summary:
     used = clean if len(clean) >= 3 else runs
     values = [what(run) for run in used]
     return Summary(statistics.median(values), min(values), max(values),
-                   len(values), len(runs) - len(clean))
+                   len(values), len(runs) - len(clean),
+                   any(run.stopped for run in used))
 
 
 def of(runs, query, variant):
@@ -232,3 +272,12 @@ def find_nodes(node, wanted):
 def anago_nodes(plan):
     return find_nodes(plan, lambda node: "anago" in json.dumps(
         node.get("Custom Plan Provider", "")).lower())
+
+
+def plan_departs(run, variant) -> str:
+    """What is wrong with a run's plan, as a mark: "" if nothing is."""
+    if "anago" in variant.name and "Anago" not in run.plan:
+        return "stock's plan"
+    if variant.workers and "Gather" not in run.plan:
+        return "no workers"
+    return ""

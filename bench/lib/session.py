@@ -1,11 +1,22 @@
-"""What every experiment does around its measuring: options, cluster, header."""
+"""What every experiment does around its measuring: options, cluster, header.
+
+    with session.experiment("name", "Title", "What it asks", args) as bench:
+        runs = bench.cold(variants, "section")
+        bench.results.table("key", "title", columns, rows)
+        bench.results.finish(summary)
+"""
 
 import argparse
+import fcntl
 import sys
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
-from lib import load, machine, places, report
-from lib.cluster import ClusterError
+import psycopg
+
+from lib import load, machine, places, report, runs
+from lib.cluster import Cluster, ClusterError
 from lib.device import Device
 
 # anago is loaded by the session, so that stock runs can be without it.
@@ -29,35 +40,171 @@ def parser(doc, repetitions=5, scale=1.0):
                       help="interleaved rounds; medians are taken over them")
     made.add_argument("--patience", type=float, default=5,
                       help="seconds that a run waits for a quiet machine")
-    made.add_argument("--label", default="local",
-                      help="goes into the names of the result files")
+    made.add_argument("--results", type=Path, default=report.RESULTS,
+                      help="folder of the result files")
+    made.add_argument("--label", default=argparse.SUPPRESS,
+                      help="goes into the names of the result files "
+                      "(default: the device)")
+    made.add_argument("--again", action="store_true",
+                      help="also if its results are there already")
     return made
 
 
+@dataclass
+class Bench:
+    """What an experiment measures on and with."""
+    args: argparse.Namespace
+    cluster: Cluster
+    dbname: str
+    device: Device
+    results: report.Results
+
+    def cold(self, variants, section, repetitions=None, **more):
+        """Cold runs of the variants, interleaved, said and written down."""
+        self.results.note_variants(section, variants)
+
+        def run_once(variant, repetition):
+            run = runs.run_cold(self.cluster, self.dbname, self.device,
+                                variant, repetition)
+            self.say_run(section, run)
+            return run
+        done = runs.interleaved(variants,
+                                repetitions or self.args.repetitions,
+                                run_once, self.sink(section, variants), **more)
+        self.cluster.stop()
+        return done
+
+    def cached(self, conn, variants, section, repetitions=None):
+        """The same on a warm connection; every variant runs once unmeasured."""
+        self.results.note_variants(section, variants)
+        for variant in variants:
+            runs.run_cached(self.cluster, conn, self.device, variant, -1)
+
+        def run_once(variant, repetition):
+            run = runs.run_cached(self.cluster, conn, self.device, variant,
+                                  repetition)
+            self.say_run(section, run)
+            return run
+        return runs.interleaved(variants,
+                                repetitions or self.args.repetitions,
+                                run_once, self.sink(section, variants))
+
+    def sink(self, section, variants):
+        """Takes each run as it comes; marks what ran by another plan."""
+        by_name = {(v.query, v.name): v for v in variants}
+
+        def add(run):
+            run.mark(runs.plan_departs(run, by_name[run.query, run.variant]))
+            self.results.add({"section": section, **asdict(run)})
+        return add
+
+    @staticmethod
+    def say_run(section, run):
+        report.say(f"{section}: {run.query} {run.variant} #{run.repetition}: "
+                   f"{run.seconds:.3f} s, {run.pages_per_s / 1e3:.1f}k pages/s "
+                   f"{run.marks}")
+
+    def modes(self, wanted=("ooo", "serial", "static")):
+        """Those values of anago.mode that this anago has; says which not."""
+        with self.cluster.started(ANAGO_SERVER), \
+                self.cluster.connect(self.dbname) as conn:
+            conn.execute("load 'anago'")
+            there = []
+            for mode in wanted:
+                try:
+                    conn.execute("select set_config('anago.mode', %s, false)",
+                                 (mode,))
+                    there.append(mode)
+                except psycopg.errors.InvalidParameterValue:
+                    self.results.note(f"anago.mode = {mode} is refused by this "
+                                      "anago: left out")
+        return there
+
+    def has_workers(self, variant) -> bool:
+        """Is the plan of this variant one of anago below a Gather?"""
+        with self.cluster.started({**runs.COLD_SERVER, **variant.server}), \
+                self.cluster.connect(self.dbname) as conn:
+            runs.set_session(conn, variant.session)
+            plan = runs.plan_summary(runs.plan_of(conn, variant.sql))
+        if "Anago" in plan and "Gather" in plan:
+            return True
+        self.results.note(f"no parallel plan of anago for query "
+                          f"{variant.query}: variants with workers are left "
+                          "out")
+        return False
+
+    def records(self, section, query, variant, repetition, seconds, **more):
+        """A line of the CSV file for what is no Run, in a Run's columns."""
+        blank = dict.fromkeys(runs.Run.__dataclass_fields__, "")
+        self.results.add({"section": section, **blank, "query": query,
+                          "variant": variant, "repetition": repetition,
+                          "seconds": seconds, **more})
+
+
 @contextmanager
-def experiment(name, args, needs_anago=True):
-    """Yield (cluster, dbname, device, results); always stops the server.
+def experiment(name, title, question, args, needs_anago=True, extra_bytes=0):
+    """Yield a Bench; always stops the server, and leaves nothing mounted.
 
     The data are loaded if they are not yet; no server runs at first.
+    extra_bytes: room on disk that the experiment takes besides.
     """
     machine.patience_s = args.patience
-    cluster = places.cluster_of(args)
-    dbname = places.database_name(args.scale)
+    args.label = getattr(args, "label", args.device)
+    full = f"{name}-sf{args.scale:g}-{args.label}"
+    options = options_of(args)
+    if not args.again and is_finished(args.results, full, options):
+        report.say(f"{name}: {args.results / full}.json has it already, of this "
+                   "commit and with these options; --again takes it anew")
+        sys.exit(0)
     try:
-        load.ensure_loaded(cluster, args.scale)
-        if needs_anago:
-            _create_extension(cluster, dbname)
-        device = Device(cluster.data)
-        header = {"experiment": name, "scale": args.scale,
-                  **machine.describe(cluster, device)}
-        results = report.Results(
-            f"{name}-sf{args.scale:g}-{args.label}", header)
-        results.say_header()
-        yield cluster, dbname, device, results
+        with places.storage(args, extra_bytes), \
+                only_one(places.cluster_of(args)) as cluster:
+            try:
+                load.ensure_loaded(cluster, args.scale)
+                dbname = places.database_name(args.scale)
+                if needs_anago:
+                    _create_extension(cluster, dbname)
+                device = Device(cluster.data)
+                results = report.Results(full, {
+                    "experiment": name, "title": title, "question": question,
+                    "scale": args.scale, "storage": args.device,
+                    **machine.describe(cluster, device), "options": options},
+                    args.results)
+                results.say_header()
+                yield Bench(args, cluster, dbname, device, results)
+            finally:
+                cluster.stop()
     except ClusterError as err:
         sys.exit(f"{name}: {err}")
-    finally:
-        cluster.stop()
+
+
+def options_of(args) -> dict:
+    """The options that change what comes out."""
+    ignored = {"dir", "port", "results", "again", "patience", "label"}
+    return {key: value for key, value in sorted(vars(args).items())
+            if key not in ignored}
+
+
+def is_finished(folder, full_name, options) -> bool:
+    """Are there results of this commit, taken with these options?"""
+    header = report.read(folder / (full_name + ".json"))
+    commit = machine.commit()
+    return (header.get("commit") == commit and not commit.endswith("+")
+            and header.get("options") == report.plain(options))
+
+
+@contextmanager
+def only_one(cluster):
+    """No other script works on the same cluster meanwhile."""
+    cluster.root.parent.mkdir(parents=True, exist_ok=True)
+    path = cluster.root.parent / (cluster.root.name + ".lock")
+    with open(path, "w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ClusterError(f"another script works on {cluster.root}: wait "
+                               "for it, or take another --dir") from None
+        yield cluster
 
 
 def _create_extension(cluster, dbname):

@@ -1,0 +1,114 @@
+"""Stock PostgreSQL, tuned by hand: the settings somebody patient would try.
+
+Generous on purpose.  Each query is run with all of them, and anago is compared
+with the one that is best for that query: nobody sets a server up for one query
+alone, and the planner's hints below (`enable_...`) are not for production at all.
+The tuned servers may use four times as many workers as there are cores, because
+stock's workers mostly wait for their reads.
+"""
+
+import subprocess
+from dataclasses import dataclass, field
+
+from lib import queries
+from lib.runs import Variant, of, summary
+
+CHEAP_READS = {"random_page_cost": 1.1, "effective_cache_size": "16GB",
+               "work_mem": "256MB", "hash_mem_multiplier": 4, "jit": "off"}
+DEEP = {"effective_io_concurrency": 512, "maintenance_io_concurrency": 512}
+
+ONLY_NESTED_LOOPS = {"enable_seqscan": "off", "enable_hashjoin": "off",
+                     "enable_mergejoin": "off"}
+
+MANY_WORKERS = {"max_worker_processes": 40, "max_parallel_workers": 32}
+
+# How reads are made that stock makes ahead (bitmap and full scans).  Before 18
+# there is no choice: the kernel is told what will be read (fadvise).
+IO_WORKERS = {"io_method": "worker", "io_workers": 16,
+              "io_max_concurrency": 256}
+IO_URING = {"io_method": "io_uring", "io_max_concurrency": 256}
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """One way to run stock."""
+    name: str
+    session: dict
+    server: dict = field(default_factory=dict)
+
+    def variant(self, query, sql) -> Variant:
+        return Variant("stock, " + self.name, sql, self.session, self.server,
+                       query)
+
+
+DEFAULTS = Tuning("defaults", {})
+
+
+def tunings(cluster, cores) -> list:
+    """All that are tried besides the defaults."""
+    workers = 4 * cores
+    ssd = {**CHEAP_READS, **DEEP}
+    parallel = {**ssd, **queries.parallel(workers)}
+    many = f"{workers} workers"
+    bitmap = {"enable_indexscan": "off", "enable_indexonlyscan": "off",
+              "enable_seqscan": "off"}
+    bitmap_joins = {**ONLY_NESTED_LOOPS, "enable_indexscan": "off",
+                    "enable_indexonlyscan": "off"}
+    index_joins = {**ONLY_NESTED_LOOPS, "enable_bitmapscan": "off"}
+    made = []
+    for io_name, io in _ways_to_read(cluster):
+        server = {**MANY_WORKERS, **io}
+        made += [
+            Tuning(f"cheap random pages{io_name}", ssd, server),
+            Tuning(f"cheap random pages, {many}{io_name}", parallel, server),
+            Tuning(f"bitmap scans{io_name}", {**ssd, **bitmap}, server),
+            Tuning(f"bitmap scans, {many}{io_name}", {**parallel, **bitmap},
+                   server),
+            Tuning(f"bitmap joins, {many}{io_name}",
+                   {**parallel, **bitmap_joins}, server),
+            Tuning(f"hash joins, {many}{io_name}",
+                   {**parallel, "enable_nestloop": "off"}, server),
+        ]
+    # Index scans read page by page, whatever the method.
+    made += [Tuning("index joins", {**ssd, **index_joins}, MANY_WORKERS),
+             Tuning(f"index joins, {many}", {**parallel, **index_joins},
+                    MANY_WORKERS)]
+    return made
+
+
+def _ways_to_read(cluster):
+    if cluster.major() < 18:
+        return [("", {})]
+    ways = [(", I/O workers", IO_WORKERS)]
+    if has_io_uring(cluster):
+        ways.append((", io_uring", IO_URING))
+    return ways
+
+
+def has_io_uring(cluster) -> bool:
+    """Was this server built with liburing (18 and later)?"""
+    options = subprocess.run([cluster.bindir / "pg_config", "--configure"],
+                             capture_output=True, text=True, check=False)
+    return cluster.major() >= 18 and "--with-liburing" in options.stdout
+
+
+def best_of(bench, query, section, finalists, others=()):
+    """Run stock tuned in every way, cold; return (runs, name of the best).
+
+    One round of all; then the best of it, as many as `finalists`, in all
+    rounds, together with `others` (stock's defaults, anago).  The median of all
+    rounds decides.
+    """
+    sql = queries.text(query)
+    known = {v.name: v for v in (t.variant(query, sql) for t in
+                                 tunings(bench.cluster, bench.args.cores))}
+    seen = {}
+    done = bench.cold([*others, *known.values()], section, 1, seen=seen)
+    order = sorted(known, key=lambda name: of(done, query, name)[0].seconds)
+    final = order[:finalists]
+    if bench.args.repetitions > 1:
+        done += bench.cold([*others, *(known[name] for name in final)],
+                           section, bench.args.repetitions - 1, seen=seen,
+                           first=1)
+    best = min(final, key=lambda name: summary(of(done, query, name)).median)
+    return done, best
