@@ -37,3 +37,11 @@ def text(name) -> str:
     """SQL of a query of queries/, without comments."""
     lines = (FOLDER / f"{name}.sql").read_text().splitlines()
     return "\n".join(l for l in lines if not l.startswith("--"))
+
+
+TPCH = tuple(f"Q{number}" for number in range(1, 23))
+
+
+def tpch(name, scale) -> str:
+    """SQL of Q1 ... Q22, with the validation parameters."""
+    return text(f"tpch/q{int(name[1:]):02}").replace("{scale}", f"{scale:g}")

@@ -155,9 +155,14 @@ def run_cold(cluster, dbname, device, variant, repetition) -> Run:
         set_session(conn, variant.session)
         wait_until_quiet()
         run = run_here(cluster, conn, device, variant, repetition)
-    if run.device_bytes < COLD_FRACTION * run.pages_missing * BLOCK:
-        run.mark("not cold")
+    run.mark(not_cold(run))
     return run
+
+
+def not_cold(run) -> str:
+    """A mark, if the device read less than was missing in shared buffers."""
+    wanted = run.pages_missing * BLOCK
+    return "not cold" if run.device_bytes < COLD_FRACTION * wanted else ""
 
 
 def run_cached(cluster, conn, device, variant, repetition) -> Run:
