@@ -47,7 +47,7 @@ def variants_at(args, share, last):
         variants.stock_defaults(query, "stock's choice", sql=sql, **timeout),
         Variant("choice with anago", sql,
                 {**variants.anago_session(args), **timeout},
-                session.ANAGO_SERVER, query),
+                session.ANAGO_SERVER, query, free=True),
     ]
     if args.workers:
         made.insert(1, variants.anago(

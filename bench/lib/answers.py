@@ -3,7 +3,7 @@
 queries/tpch/answers-sf1.json has, for each query, the number of rows, a digest of
 them and the first one, as reference_answers.py made them.  Rows are compared in
 their order, without blanks at either end of a text, and with numbers rounded to
-cents, those from 100,000 on to units: the published sums were taken in binary
+cents, those from 100,000 on to tens: the published sums were taken in binary
 floating point and are up to 0.03 off, within the specification's tolerance.
 """
 
@@ -16,7 +16,7 @@ from pathlib import Path
 FILE = Path(__file__).parent.parent / "queries" / "tpch" / "answers-sf1.json"
 
 NUMBER = re.compile(r"-?\d+(\.\d+)?")
-CENT, UNIT, LARGE = Decimal("0.01"), Decimal(1), 100_000
+CENT, TEN, LARGE = Decimal("0.01"), Decimal("1E1"), 100_000
 
 
 def plain(value) -> str:
@@ -25,9 +25,9 @@ def plain(value) -> str:
     if not NUMBER.fullmatch(text):
         return text
     number = Decimal(text)
-    rounded = number.quantize(UNIT if abs(number) >= LARGE else CENT,
+    rounded = number.quantize(TEN if abs(number) >= LARGE else CENT,
                               ROUND_HALF_EVEN)
-    return str(abs(rounded) if rounded == 0 else rounded)
+    return f"{abs(rounded) if rounded == 0 else rounded:f}"
 
 
 def digest(rows) -> dict:

@@ -39,6 +39,7 @@ class Variant:
     server: dict = field(default_factory=dict)
     query: str = ""         # short name of the query
     workers: int = 0        # parallel workers it is meant to have
+    free: bool = False      # the planner need not take anago
 
 
 STOPPED = "stopped"         # the mark of a run that took too long
@@ -281,7 +282,7 @@ def anago_nodes(plan):
 
 def plan_departs(run, variant) -> str:
     """What is wrong with a run's plan, as a mark: "" if nothing is."""
-    if "anago" in variant.name and "Anago" not in run.plan:
+    if "anago" in variant.name and "Anago" not in run.plan and not variant.free:
         return "stock's plan"
     if variant.workers and "Gather" not in run.plan:
         return "no workers"

@@ -35,7 +35,7 @@ def anago_natural(args, query, sql=None, name="anago, natural plan", **more):
     """anago may be chosen, and nothing is forbidden to the planner."""
     return Variant(name, sql or queries.text(query),
                    {**queries.ONE_PROCESS, **anago_session(args), **more},
-                   session.ANAGO_SERVER, query)
+                   session.ANAGO_SERVER, query, free=True)
 
 
 def stock_same_plan(query, name="stock", sql=None, **more):

@@ -1,0 +1,154 @@
+"""The 22 queries of TPC-H, cold and cached: anago on against stock.
+
+    bench/python bench/experiments/tpch.py --scale 1
+    bench/python bench/experiments/tpch.py --scale 10 --only cold
+
+Both sides have the same settings, and the planner is free: anago may be chosen
+for a part of a query or not at all.  Most of the 22 read large parts of tables,
+where index plans are not the fastest: what is asked here is whether anago does
+any harm there, and where it helps.  At scale 1 the rows are compared with the
+reference answers, and always those of both sides with each other.
+"""
+
+import math
+import statistics
+from dataclasses import asdict
+
+from lib import answers, plots, queries, runs, session
+from lib.ending import main_of
+from lib.runs import Variant, of, ratio, summary
+
+NAME = "tpch"
+TITLE = "TPC-H Q1 to Q22"
+QUESTION = ("What does switching anago on change for the queries of TPC-H, most of "
+            "which are better served by full scans?")
+SECTIONS = ("cold", "cached")
+
+# More memory for sorts and hashes than the default 4 MB, for both sides.
+SESSION = {"work_mem": "64MB"}
+
+
+def variants_of(args, query):
+    sql = queries.tpch(query, args.scale)
+    both = {**SESSION, "statement_timeout": f"{round(args.limit)}s",
+            "max_parallel_workers_per_gather": args.workers}
+    return [Variant("stock", sql, {**both, **queries.ANAGO_OFF},
+                    session.ANAGO_SERVER, query),
+            Variant("with anago", sql, {**both, **queries.ANAGO_ON},
+                    session.ANAGO_SERVER, query, free=True)]
+
+
+def check_answers(bench, conn):
+    """Rows of both sides against the reference answers; scale 1 only."""
+    if bench.args.scale != 1:
+        bench.results.note("reference answers exist for scale 1 only: rows are "
+                           "compared between the two sides")
+        return None
+    wrong = []
+    for query in queries.TPCH:
+        for variant in variants_of(bench.args, query):
+            runs.set_session(conn, {**variant.session, "statement_timeout": 0})
+            rows = conn.execute(variant.sql).fetchall()
+            if difference := answers.difference(query, rows):
+                wrong.append(f"{variant.name}: {difference}")
+    for one in wrong:
+        bench.results.note("not the reference answer: " + one)
+    bench.results.note(f"reference answers: {44 - len(wrong)} of 44 results "
+                       "(22 queries, both sides) agree")
+    return len(wrong)
+
+
+def cached(bench):
+    """All queries on one warm server; first their answers are checked."""
+    done = []
+    server = {"shared_buffers": bench.args.cached_buffers,
+              **session.ANAGO_SERVER}
+    bench.cluster.stop()
+    with bench.cluster.started(server), \
+            bench.cluster.connect(bench.dbname) as conn:
+        wrong = check_answers(bench, conn)
+        for query in queries.TPCH:
+            done += bench.cached(conn, variants_of(bench.args, query), "cached")
+    return done, wrong
+
+
+def cold(bench):
+    done = []
+    for query in queries.TPCH:
+        done += bench.cold(variants_of(bench.args, query), "cold")
+    return done
+
+
+def report(bench, section, done):
+    rows, out, logs = [], {}, []
+    for query in queries.TPCH:
+        stock, mine = (of(done, query, name) for name in ("stock", "with anago"))
+        quotient = ratio(done, query, "stock", "with anago")
+        used = "Anago" in mine[0].plan
+        rows.append([query, summary(stock), summary(mine), quotient,
+                     "yes" if used else "no",
+                     f"{summary(stock, lambda r: r.pages_missing).median:,.0f}",
+                     f"{summary(mine, lambda r: r.pages_missing).median:,.0f}"])
+        logs.append(math.log(quotient.median))
+        out[query] = {"ratio": asdict(quotient), "anago_used": used,
+                      "stock": asdict(summary(stock)),
+                      "anago": asdict(summary(mine)),
+                      "plans": {"stock": stock[0].plan, "anago": mine[0].plan}}
+    mean = math.exp(statistics.fmean(logs))
+    rows.append(["geometric mean", "", "", f"{mean:.2f}", "", "", ""])
+    bench.results.table(section, f"{section}, seconds: median (range), * some "
+                        "runs marked", ["query", "stock", "with anago",
+                                        "stock / with anago", "anago in plan",
+                                        "pages missing, stock",
+                                        "pages missing, with anago"], rows)
+    plot(bench, section, out)
+    return {"geometric_mean": mean, **out}
+
+
+def plot(bench, section, out):
+    figure, axes = plots.plt.subplots(figsize=(7.0, 3.4))
+    names = list(out)
+    values = [out[q]["ratio"]["median"] for q in names]
+    colours = [plots.COLOURS["anago"] if out[q]["anago_used"] else "#c9ced6"
+               for q in names]
+    axes.bar(range(len(names)), [v - 1 for v in values], bottom=1,
+             color=colours, width=0.8)
+    for number, query in enumerate(names):
+        low, high = (out[query]["ratio"][k] for k in ("low", "high"))
+        axes.plot([number, number], [low, high], color="#444444", linewidth=0.8)
+    axes.axhline(1, color="#444444", linewidth=0.8)
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.set_xticks(range(len(names)), [n[1:] for n in names])
+    axes.set_ylabel("stock / with anago")
+    axes.set_title(f"TPC-H Q1-Q22, {section}, scale {bench.args.scale:g} "
+                   "(red: anago in the plan)")
+    plots.save(figure, bench.results, "-" + section)
+
+
+def main():
+    parser = session.parser(__doc__, repetitions=3)
+    parser.add_argument("--only", default=",".join(SECTIONS),
+                        help="sections to run, by comma")
+    parser.add_argument("--workers", type=int, default=2,
+                        help="max_parallel_workers_per_gather of both sides")
+    parser.add_argument("--limit", type=float, default=300,
+                        help="seconds after which a query is stopped")
+    parser.add_argument("--cached-buffers", default="8GB",
+                        help="shared_buffers of the cached runs")
+    args = parser.parse_args()
+    wanted = args.only.split(",")
+    with session.experiment(NAME, TITLE, QUESTION, args) as bench:
+        out = {}
+        if "cached" in wanted:
+            done, out["wrong_answers"] = cached(bench)
+            out["cached"] = report(bench, "cached", done)
+        if "cold" in wanted:
+            out["cold"] = report(bench, "cold", cold(bench))
+        bench.results.finish(out)
+    if out.get("wrong_answers"):
+        raise SystemExit("tpch: rows differ from the reference answers")
+
+
+if __name__ == "__main__":
+    main_of(NAME, main)
