@@ -3,14 +3,15 @@
     bench/python bench/one_process.py --scale 10
     bench/python bench/one_process.py --scale 10 --only reads,cold
 
-Six tables, each with a target or for information:
+Five tables, each with a target or for information:
 
     reads    reads/s of queries A and C, cold, over fio's with 64 in flight
     cold     stock's same index plan / anago, cold: B, C, D
     cached   the same with everything in shared buffers: A-D
     pgbench  `pgbench -S -M prepared` with anago on, off and not loaded
     memory   bytes per task, peak memory, by EXPLAIN ANALYZE
-    tuned    stock with the best of several settings, cold (information)
+
+Stock tuned by hand is in experiments/against_stock.py.
 """
 
 import re
@@ -18,19 +19,19 @@ import statistics
 import sys
 from dataclasses import asdict
 
-from lib import plots, queries, runs, session
+from lib import pgbench, plots, queries, runs, session, variants
 from lib.ending import main_of
-from lib.fio import Fio
-from lib.machine import CpuWatch
-from lib.report import say, table
-from lib.runs import Variant, of, ratio, summary
+from lib.fio import FILE_BYTES, Fio
+from lib.report import say
+from lib.runs import of, ratio, summary
 
-SECTIONS = ("reads", "cold", "cached", "pgbench", "memory", "tuned")
+TITLE = "One process"
+QUESTION = ("How fast is anago without parallel workers, against stock's same plan "
+            "and against the device?")
+SECTIONS = ("reads", "cold", "cached", "pgbench", "memory")
 
 FIO_DEPTH = 64
 FIO_SECONDS = 4
-PGBENCH_SCALE = 20          # 300 MB: in shared buffers
-PGBENCH_SECONDS = 2
 PGBENCH_ROUNDS = 30
 
 TARGETS = {"reads": 0.65, "cold": 3.5, "cached": 1.0, "pgbench": 0.98}
@@ -46,62 +47,23 @@ PLAIN_KEYS = re.compile(
 class OneProcess:
     """The sections; each adds to the same results."""
 
-    def __init__(self, args, cluster, dbname, device, results):
-        self.args = args
-        self.cluster = cluster
-        self.dbname = dbname
-        self.device = device
-        self.results = results
-        self.anago_session = {**queries.ANAGO_ON,
-                              "anago.io_method": args.io_method}
-        if args.inflight:
-            self.anago_session["anago.max_inflight_reads"] = args.inflight
-
-    # --- variants ---------------------------------------------------------
+    def __init__(self, bench):
+        self.bench = bench
+        self.args = bench.args
+        self.cluster = bench.cluster
+        self.dbname = bench.dbname
+        self.device = bench.device
+        self.results = bench.results
+        self.cold = bench.cold
 
     def anago(self, query, name="anago", server=None, **more):
-        """anago where its cost wins, on the plan of index scans.
-
-        Not debug_force: that takes any join order.
-        """
-        return Variant(name, queries.text(query), query=query, session={
-            **queries.INDEX_PLAN, **self.anago_session, **more},
-            server={**session.ANAGO_SERVER, **(server or {})})
+        return variants.anago(self.args, query, name, 0, server, **more)
 
     def natural(self, query):
-        """anago may be chosen, and nothing is forbidden to the planner."""
-        return Variant("anago, natural plan", queries.text(query), query=query,
-                       session={**queries.ONE_PROCESS, **self.anago_session},
-                       server=session.ANAGO_SERVER)
+        return variants.anago_natural(self.args, query)
 
-    @staticmethod
-    def stock(query, name="stock", server=None, **more):
-        """The same plan of index scans, anago not loaded."""
-        return Variant(name, queries.text(query), query=query, session={
-            **queries.INDEX_PLAN, **more}, server=server or {})
-
-    # --- running ----------------------------------------------------------
-
-    def cold(self, variants, section):
-        self.results.note_variants(section, variants)
-
-        def run_once(variant, repetition):
-            run = runs.run_cold(self.cluster, self.dbname, self.device,
-                                variant, repetition)
-            say(f"{section}: {run.query} {run.variant} #{repetition}: "
-                f"{run.seconds:.3f} s, {run.pages_per_s / 1e3:.1f}k pages/s "
-                f"{run.marks}")
-            return run
-        return runs.interleaved(variants, self.args.repetitions, run_once,
-                                self.sink(section))
-
-    def sink(self, section):
-        """Takes each run as it comes; marks what was not run by anago."""
-        def add(run):
-            if "anago" in run.variant and "Anago" not in run.plan:
-                run.marks = " ".join(filter(None, [run.marks, "stock's plan"]))
-            self.results.add({"section": section, **asdict(run)})
-        return add
+    def stock(self, query, name="stock", **more):
+        return variants.stock_same_plan(query, name, **more)
 
     # --- sections ---------------------------------------------------------
 
@@ -118,40 +80,41 @@ class OneProcess:
                 self._reads_in_mode(fio, mode, server, rows, out)
         finally:
             fio.remove()
-        table("reads/s of one process, cold, over fio with "
-              f"{FIO_DEPTH} in flight (at least {TARGETS['reads']})",
-              ["cache mode", "query", "anago reads/s (device)",
-               "anago reads/s (pages missing)", "fio reads/s",
-               "device / fio", "pages / fio"], rows)
+        self.results.table(
+            "reads", "reads/s of one process, cold, over fio with "
+            f"{FIO_DEPTH} in flight (at least {TARGETS['reads']})",
+            ["cache mode", "query", "anago reads/s (device)",
+             "anago reads/s (pages missing)", "fio reads/s", "device / fio",
+             "pages / fio"], rows)
         return out
 
     def _reads_in_mode(self, fio, mode, server, rows, out):
-        device_rates, variants = [], [
+        device_rates, wanted = [], [
             self.anago(query, f"anago {mode}", server) for query in "AC"]
-        self.results.note_variants("reads", variants)
+        self.results.note_variants("reads", wanted)
         self.cluster.stop()
 
         def run_once(variant, repetition):
-            if variant is variants[0]:
+            if variant is wanted[0]:
                 self.cluster.stop()
                 fio_run = fio.random_reads(FIO_DEPTH, mode, FIO_SECONDS)
                 device_rates.append(fio_run.reads_per_s)
                 say(f"reads: fio {mode}: {fio_run.reads_per_s / 1e3:.1f}k/s"
                     + " busy" * fio_run.busy)
-                self.results.add({"section": "reads", **_record(
-                    "fio", mode, repetition, FIO_SECONDS,
+                self.bench.records(
+                    "reads", "fio", mode, repetition, FIO_SECONDS,
                     marks="busy" * fio_run.busy, device_reads=round(
-                        fio_run.reads_per_s * FIO_SECONDS))})
+                        fio_run.reads_per_s * FIO_SECONDS))
             run = runs.run_cold(self.cluster, self.dbname, self.device,
                                 variant, repetition)
             say(f"reads: {run.query} {run.variant}: {run.seconds:.3f} s, "
                 f"{run.device_reads_per_s / 1e3:.1f}k device reads/s, "
                 f"{run.pages_per_s / 1e3:.1f}k pages/s {run.marks}")
             return run
-        done = runs.interleaved(variants, self.args.repetitions, run_once,
-                                self.sink("reads"))
+        done = runs.interleaved(wanted, self.args.repetitions, run_once,
+                                self.bench.sink("reads", wanted))
         fio_rate = statistics.median(device_rates)
-        for variant in variants:
+        for variant in wanted:
             mine = of(done, variant.query, variant.name)
             device = summary(mine, lambda r: r.device_reads_per_s)
             pages = summary(mine, lambda r: r.pages_per_s)
@@ -168,34 +131,34 @@ class OneProcess:
 
     def same_plan(self, section, title, names, done, below="anago"):
         """One row for each query: seconds of all variants, and the ratio."""
-        variants = list(dict.fromkeys(run.variant for run in done))
+        tried = list(dict.fromkeys(run.variant for run in done))
         rows, out = [], {}
         for query in names:
-            times = {v: summary(of(done, query, v)) for v in variants
+            times = {v: summary(of(done, query, v)) for v in tried
                      if of(done, query, v)}
             quotient = ratio(done, query, "stock", below)
             cpu = ratio(done, query, "stock", below,
                         lambda r: max(r.cpu_seconds, 1e-6))
-            rows.append([query, *(times.get(v, "") for v in variants),
+            rows.append([query, *(times.get(v, "") for v in tried),
                          quotient, f"{cpu.median:.2f}"])
             out[query] = {"ratio": asdict(quotient), "cpu_ratio": asdict(cpu),
                           "seconds": {v: asdict(t) for v, t in times.items()},
                           "plans": {v: of(done, query, v)[0].plan
                                     for v in times}}
-        table(f"{title} (at least {TARGETS[section]}); seconds, median "
-              "(range), * some runs marked",
-              ["query", *variants, f"stock / {below}", "the same, CPU"], rows)
+        self.results.table(
+            section, f"{title} (at least {TARGETS[section]}); seconds, median "
+            "(range), * some runs marked",
+            ["query", *tried, f"stock / {below}", "the same, CPU"], rows)
         return out
 
     def cold_ratio(self):
         """Stock's index plan against anago, nothing cached."""
         done = []
-        for query in "ABCD":
-            variants = [self.stock(query), self.anago(query),
-                        self.anago(query, "anago serial",
-                                   **{"anago.mode": "serial"}),
-                        self.natural(query)]
-            done += self.cold(variants, "cold")
+        for query in queries.NAMES:
+            done += self.cold([
+                self.stock(query), self.anago(query),
+                self.anago(query, "anago serial", **{"anago.mode": "serial"}),
+                self.natural(query)], "cold")
         out = self.same_plan("cold", "cold, one process: stock's same index "
                              "plan / anago", queries.NAMES, done)
         self._plot_ratios(done)
@@ -223,89 +186,32 @@ class OneProcess:
         done = []
         with self.cluster.started(server), \
                 self.cluster.connect(self.dbname) as conn:
-            for query in "ABCD":
-                variants = [
+            for query in queries.NAMES:
+                done += self.bench.cached(conn, [
                     self.stock(query, **queries.ANAGO_OFF),
                     self.stock(query, "stock, no memoize",
                                enable_memoize="off", **queries.ANAGO_OFF),
                     self.anago(query),
                     self.anago(query, "anago serial",
                                **{"anago.mode": "serial"}),
-                    self.natural(query)]
-                self.results.note_variants("cached", variants)
-                for variant in variants:        # bring it in
-                    runs.run_cached(self.cluster, conn, self.device,
-                                    variant, -1)
-
-                def run_once(variant, repetition, conn=conn):
-                    return runs.run_cached(self.cluster, conn, self.device,
-                                           variant, repetition)
-                done += runs.interleaved(variants, 2 * self.args.repetitions,
-                                         run_once, self.sink("cached"))
-                say(f"cached: {query} done")
+                    self.natural(query)], "cached", 2 * self.args.repetitions)
         return self.same_plan("cached", "cached, one process: stock's same "
                               "index plan / anago", queries.NAMES, done)
 
     def pgbench(self):
         """Short read-only transactions: anago on, off, not loaded."""
-        loaded = "-c session_preload_libraries=anago -c anago.enable="
-        options = {"not loaded": "", "off": loaded + "off", "on": loaded + "on"}
-        figures = {name: [] for name in options}
+        def sink(side, round_, tps, cpu_us):
+            self.bench.records("pgbench", "pgbench -S", side, round_, 1 / tps,
+                               cpu_seconds=cpu_us / 1e6)
         self.cluster.stop()
-        with self.cluster.started({"shared_buffers": "1GB"}):
-            self._prepare_pgbench()
-            for round_ in range(PGBENCH_ROUNDS + 1):
-                names = list(options)
-                turn = round_ % len(names)
-                for name in names[turn:] + names[:turn]:
-                    tps, cpu_us = self._pgbench_once(options[name])
-                    if round_:                  # the first only warms up
-                        figures[name].append((tps, cpu_us))
-                        self.results.add({"section": "pgbench", **_record(
-                            "pgbench -S", name, round_, 1 / tps,
-                            cpu_seconds=cpu_us / 1e6)})
-                say(f"pgbench: round {round_} of {PGBENCH_ROUNDS}")
-        return self._report_pgbench(figures)
-
-    @staticmethod
-    def _report_pgbench(figures):
-        """Speed, and CPU, which a busy machine does not disturb as much."""
-        def over(name, which):
-            pairs = zip(figures["on"], figures[name])
-            return statistics.median(on[which] / other[which]
-                                     for on, other in pairs)
-        rows, out = [], {}
-        for name, pairs in figures.items():
-            tps, cpu_us = (statistics.median(f) for f in zip(*pairs))
-            rows.append([name, f"{tps:.0f}", f"{over(name, 0):.3f}",
-                         f"{cpu_us:.1f}", f"{1 / over(name, 1):.3f}"])
-            out[name] = {"tps": tps, "on_over": over(name, 0),
-                         "cpu_us": cpu_us, "cpu_over_on": 1 / over(name, 1)}
-        table("pgbench -S -M prepared, one client (on / off at least "
-              f"{TARGETS['pgbench']})",
-              ["anago", "tps", "tps of on / this", "CPU us each",
-               "CPU of this / on"], rows)
+        with self.cluster.started(pgbench.SERVER):
+            pgbench.prepare(self.cluster)
+            figures = pgbench.rounds(self.cluster, ("-S",), PGBENCH_ROUNDS, sink)
+        rows, out = pgbench.report(figures)
+        self.results.table("pgbench", "pgbench -S -M prepared, one client (on / "
+                           f"off at least {TARGETS['pgbench']})",
+                           pgbench.COLUMNS, rows)
         return out
-
-    def _prepare_pgbench(self):
-        with self.cluster.connect() as conn:
-            if not conn.execute("select 1 from pg_database where "
-                                "datname = 'pgbench'").fetchone():
-                conn.execute("create database pgbench")
-                self.cluster.program("pgbench", "-q", "-i", "-s",
-                                     PGBENCH_SCALE, "pgbench")
-        with self.cluster.connect("pgbench") as conn:
-            conn.execute("create extension if not exists anago")
-
-    def _pgbench_once(self, options):
-        """Transactions per second, and CPU of the server for each in us."""
-        cpu = CpuWatch(self.cluster).start()
-        out = self.cluster.program(
-            "pgbench", "-n", "-S", "-M", "prepared", "-c", 1,
-            "-T", PGBENCH_SECONDS, f"dbname=pgbench options='{options}'")
-        cpu_seconds, *_ = cpu.stop()
-        tps = float(re.search(r"tps = ([\d.]+)", out.stdout)[1])
-        return tps, cpu_seconds / (tps * PGBENCH_SECONDS) * 1e6
 
     def memory(self):
         """What anago's nodes say of themselves under EXPLAIN ANALYZE."""
@@ -324,30 +230,8 @@ class OneProcess:
                 own = _own_figures(node)
                 rows += [[query, key, value] for key, value in own.items()]
                 out.setdefault(query, []).append(own)
-        table("what EXPLAIN ANALYZE says, cold", ["query", "figure", "value"],
-              rows)
-        return out
-
-    def tuned(self):
-        """Stock with every setting somebody patient would try, cold."""
-        rows, out = [], {}
-        known = queries.known_server_settings(self.cluster)
-        for query in "ABCD":
-            variants = [Variant(name, queries.text(query), query=query,
-                                session=settings,
-                                server=known if name != "defaults" else {})
-                        for name, settings
-                        in queries.tuned_by_hand(self.args.cores).items()]
-            done = self.cold(variants, "tuned")
-            times = {v.name: summary(of(done, query, v.name))
-                     for v in variants}
-            best = min(times, key=lambda name: times[name].median)
-            rows.append([query, times["defaults"], times[best], best])
-            out[query] = {"best": best, "seconds": {
-                name: asdict(t) for name, t in times.items()}}
-        table("stock, cold, seconds: defaults, and the best of "
-              f"{len(queries.tuned_by_hand(1))} by hand",
-              ["query", "defaults", "best", "which"], rows)
+        self.results.table("memory", "what EXPLAIN ANALYZE says, cold",
+                           ["query", "figure", "value"], rows)
         return out
 
 
@@ -369,37 +253,27 @@ def _own_figures(node) -> dict:
     return own
 
 
-def _record(query, variant, repetition, seconds, **more):
-    """A line of the CSV file for what is no Run, in a Run's columns."""
-    blank = dict.fromkeys(runs.Run.__dataclass_fields__, "")
-    return {**blank, "query": query, "variant": variant,
-            "repetition": repetition, "seconds": seconds, **more}
-
-
 def main():
     parser = session.parser(__doc__)
     parser.add_argument("--only", default=",".join(SECTIONS),
                         help="sections to run, by comma")
-    parser.add_argument("--io-method", default="auto")
-    parser.add_argument("--inflight", type=int,
-                        help="anago.max_inflight_reads")
+    variants.options_of_anago(parser)
     parser.add_argument("--cached-buffers", default="8GB",
                         help="shared_buffers of the cached section")
-    parser.add_argument("--cores", type=int, default=2,
-                        help="cores that tuned stock may plan for")
     args = parser.parse_args()
     wanted = args.only.split(",")
     if unknown := set(wanted) - set(SECTIONS):
         sys.exit(f"no such section: {', '.join(unknown)}")
 
-    with session.experiment("one_process", args,
-                            needs_anago=wanted != ["tuned"]) as place:
-        bench = OneProcess(args, *place)
-        sections = {"reads": bench.reads, "cold": bench.cold_ratio,
-                    "cached": bench.cached_ratio, "pgbench": bench.pgbench,
-                    "memory": bench.memory, "tuned": bench.tuned}
-        done = {name: sections[name]() for name in SECTIONS if name in wanted}
-        bench.results.finish(done)
+    room = 2 * FILE_BYTES if "reads" in wanted else 0
+    with session.experiment("one_process", TITLE, QUESTION, args,
+                            extra_bytes=room) as bench:
+        one = OneProcess(bench)
+        sections = {"reads": one.reads, "cold": one.cold_ratio,
+                    "cached": one.cached_ratio, "pgbench": one.pgbench,
+                    "memory": one.memory}
+        bench.results.finish({name: sections[name]() for name in SECTIONS
+                              if name in wanted})
 
 
 if __name__ == "__main__":

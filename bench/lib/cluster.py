@@ -105,6 +105,9 @@ class Cluster:
         if self.running():
             raise ClusterError(f"a server already runs on {self.data}, "
                                "started by somebody else: stop it first")
+        if other := self._server_on_socket():
+            raise ClusterError(f"port {self.port} is taken in {self.root} by "
+                               f"process {other}: choose another with --port")
         self.settings = {**BASE_SETTINGS, "port": self.port,
                          "unix_socket_directories": str(self.root),
                          **(settings or {})}
@@ -130,6 +133,15 @@ class Cluster:
         """Is a server on this data directory?"""
         return self.exists() and self._run(
             "pg_ctl", "-D", self.data, "status", check=False).returncode == 0
+
+    def _server_on_socket(self):
+        """Process that has our socket, from its lock file; None: nobody."""
+        lock = self.root / f".s.PGSQL.{self.port}.lock"
+        try:
+            pid = int(lock.read_text().split()[0])
+        except (OSError, ValueError, IndexError):
+            return None
+        return pid if Path(f"/proc/{pid}").exists() else None
 
     def restart_cold(self, settings=None):
         """Stop, forget what the kernel cached of it, start: nothing is warm."""

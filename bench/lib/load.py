@@ -283,18 +283,35 @@ def _sort_memory_kb() -> int:
     return min(memory // 16, 1 << 30) // 1024
 
 
-def check_room(cluster, scale):
-    """Say before loading when the disk is too small."""
+def check_room(cluster, scale, extra_bytes=0):
+    """Say before loading when the disk is too small.
+
+    extra_bytes: what else will be put there, after the load.
+    """
     place = cluster.root
     while not place.exists():
         place = place.parent
     free = shutil.disk_usage(place).free
-    needed = tpch.bytes_needed(scale)
-    if free < needed and not cluster.exists():
+    wanted = tpch.bytes_needed(scale) + extra_bytes
+    needed = wanted - _bytes_below(cluster.root)
+    if free < needed:
         raise ClusterError(
-            f"scale {scale:g} needs {needed / 1e9:.1f} GB at {place}, "
+            f"scale {scale:g} needs {wanted / 1e9:.1f} GB at {place}, "
+            f"{needed / 1e9:.1f} GB more than is there already, and "
             f"{free / 1e9:.1f} GB are free: choose a smaller scale, or another "
             "place with --dir")
+
+
+def _bytes_below(folder) -> int:
+    """Room that files take; what vanishes meanwhile does not count."""
+    total = 0
+    for directory, _, names in os.walk(folder):
+        for name in names:
+            try:
+                total += os.stat(os.path.join(directory, name)).st_blocks * 512
+            except FileNotFoundError:
+                pass
+    return total
 
 
 def is_loaded(cluster, scale) -> bool:

@@ -166,16 +166,20 @@ def not_cold(run) -> str:
     return "not cold" if run.device_bytes < COLD_FRACTION * wanted else ""
 
 
-def run_cached(cluster, conn, device, variant, repetition) -> Run:
-    """Run for at least CACHED_S on a warm connection; a read marks the run."""
+def warm_up(conn, variant) -> float:
+    """Run once, unmeasured: leaves the session set, returns about how long."""
     set_session(conn, variant.session)
     start = time.perf_counter()
     try:
         conn.execute(variant.sql).fetchall()
     except psycopg.errors.QueryCanceled:
         pass                    # the run itself will say so
-    once = time.perf_counter() - start
-    loops = max(1, round(CACHED_S / once))
+    return time.perf_counter() - start
+
+
+def run_cached(cluster, conn, device, variant, repetition) -> Run:
+    """Run for at least CACHED_S on a warm connection; a read marks the run."""
+    loops = max(1, round(CACHED_S / warm_up(conn, variant)))
     run = run_here(cluster, conn, device, variant, repetition, loops)
     if run.pages_missing:
         run.mark("not cached")

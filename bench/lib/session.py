@@ -77,8 +77,8 @@ class Bench:
     def cached(self, conn, variants, section, repetitions=None):
         """The same on a warm connection; every variant runs once unmeasured."""
         self.results.note_variants(section, variants)
-        for variant in variants:
-            runs.run_cached(self.cluster, conn, self.device, variant, -1)
+        for variant in variants:        # bring it in
+            runs.warm_up(conn, variant)
 
         def run_once(variant, repetition):
             run = runs.run_cached(self.cluster, conn, self.device, variant,
@@ -160,10 +160,11 @@ def experiment(name, title, question, args, needs_anago=True, extra_bytes=0):
         with places.storage(args, extra_bytes), \
                 only_one(places.cluster_of(args)) as cluster:
             try:
+                load.check_room(cluster, args.scale, extra_bytes)
                 load.ensure_loaded(cluster, args.scale)
                 dbname = places.database_name(args.scale)
                 if needs_anago:
-                    _create_extension(cluster, dbname)
+                    create_extension(cluster, dbname)
                 device = Device(cluster.data)
                 results = report.Results(full, {
                     "experiment": name, "title": title, "question": question,
@@ -207,10 +208,11 @@ def only_one(cluster):
         yield cluster
 
 
-def _create_extension(cluster, dbname):
+def create_extension(cluster, dbname):
     library = cluster.library("anago")
     if not library.exists():
         raise ClusterError(f"anago is not installed in {cluster.version()}: "
                            "make install with the same PG_CONFIG")
+    cluster.stop()
     with cluster.started(), cluster.connect(dbname) as conn:
         conn.execute("create extension if not exists anago")
