@@ -115,6 +115,6 @@ check-asan:
 check-valgrind:
 	ci/valgrind.sh
 
-# Queries A-D against stock's same plan and against the device
+# A short form of all experiments; bench/page/index.html
 bench:
-	bench/python bench/one_process.py --scale 1
+	bench/bench.sh

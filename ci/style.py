@@ -10,6 +10,7 @@ whitespace  C is indented by tabs; no blanks at line ends; files end with a newl
 unfinished  no notes of work left to do
 headers     each header has an include guard of its name; each file says what it is
 places      no host of a package registry, no path of one machine
+figures     those in README.md and docs/ are those of bench/results
 """
 
 import re
@@ -166,8 +167,16 @@ def places(root):
                 yield f"{path}:{number}: {line.strip()}"
 
 
+def figures(root):
+    done = subprocess.run([sys.executable, root / "bench" / "figures.py",
+                           "--check"], capture_output=True, text=True,
+                          check=False)
+    if done.returncode != 0:
+        yield (done.stdout + done.stderr).strip()
+
+
 CHECKS = (layers, versions, length, functions, whitespace, unfinished, headers,
-          places)
+          places, figures)
 
 
 def main():

@@ -35,6 +35,7 @@ class Results:
         self.tables = []
         self.plots = []
         self.notes = []
+        self.before_finish = lambda: None   # raises if nothing may be reported
         self._file = None
         self._writer = None
 
@@ -74,6 +75,7 @@ class Results:
 
     def finish(self, summary: dict):
         """The CSV file gets its name, and the JSON file is written."""
+        self.before_finish()
         if self._file:
             self._file.close()
             os.replace(self.path(".csv.part"), self.path(".csv"))

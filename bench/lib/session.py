@@ -157,7 +157,7 @@ def experiment(name, title, question, args, needs_anago=True, extra_bytes=0):
                    "commit and with these options; --again takes it anew")
         sys.exit(0)
     try:
-        with places.storage(args, extra_bytes), \
+        with places.storage(args, extra_bytes) as disk, \
                 only_one(places.cluster_of(args)) as cluster:
             try:
                 load.check_room(cluster, args.scale, extra_bytes)
@@ -172,6 +172,10 @@ def experiment(name, title, question, args, needs_anago=True, extra_bytes=0):
                     **machine.describe(cluster, device), "options": options},
                     args.results)
                 results.say_header()
+                if disk:
+                    disk.reset_counts()
+                    results.header["emulated"] = disk.limit
+                    results.before_finish = disk.require_in_time
                 yield Bench(args, cluster, dbname, device, results)
             finally:
                 cluster.stop()

@@ -1,0 +1,41 @@
+#!/bin/bash
+# make bench: a short form of all experiments, on a fresh Debian 12, as root.
+#
+# Builds PostgreSQL 18 (once; it is kept) unless PG_CONFIG names a server,
+# installs anago into it and what else is missing, loads TPC-H at scale 1, runs
+# all experiments, and writes bench/page/index.html.  Nothing is left running;
+# the data stay in ANAGO_BENCH_DIR (default /var/tmp/anago-bench): delete that
+# folder when you are done.
+#
+#   bench/bench.sh [OPTION...]     options of bench/all.py
+
+. "$(dirname "$0")/../ci/lib.sh"
+
+if [ -z "${PG_CONFIG:-}" ]; then
+	"$anago_root/ci/pg.sh" install 18-release
+	PG_CONFIG=$("$anago_root/ci/pg.sh" config 18-release)
+fi
+export PG_CONFIG
+need_packages fio
+if [ "$(id -u)" = 0 ]; then
+	need_packages python3 python3-venv gcc make
+	PYTHON=${PYTHON:-/usr/bin/python3}
+	export PYTHON
+fi
+need_account
+
+say "building anago for $("$PG_CONFIG" --version)"
+build=$(mktemp -d /tmp/anago-build.XXXXXX)
+trap 'rm -rf "$build"' EXIT
+copy_sources "$build"
+logged "$ANAGO_CACHE/log/bench-build.log" \
+	make -s -C "$build" -j"$ANAGO_JOBS" PG_CONFIG="$PG_CONFIG" || die "cannot build"
+logged "$ANAGO_CACHE/log/bench-install.log" \
+	make -s -C "$build" PG_CONFIG="$PG_CONFIG" install || die "cannot install"
+rm -rf "$build"
+
+say "installing the Python parts (tpchgen-cli, psycopg, matplotlib, ...)"
+logged "$ANAGO_CACHE/log/bench-python.log" "$anago_root/bench/python" -c pass ||
+	die "cannot install the Python parts"
+
+exec "$anago_root/bench/python" "$anago_root/bench/all.py" "$@"
