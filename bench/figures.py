@@ -60,16 +60,16 @@ def block(match, page) -> str:
     """The block as it should be."""
     name, what = match["file"], match["what"].strip()
     path = RESULTS / (name + ".json")
-    if not path.exists():
+    document = json.loads(path.read_text()) if path.exists() else {}
+    if "tables" not in document:
         return f"Not measured yet: `bench/results/{name}.json`."
-    document = json.loads(path.read_text())
     if what == "plot" or what.startswith("plot "):
         image = name + what.removeprefix("plot").strip() + ".svg"
         if not (RESULTS / image).exists():
             raise SystemExit(f"{page}: there is no plot {image}")
         up = "../" * page.count("/")
         return f"![{document.get('title', name)}]({up}bench/results/{image})"
-    for table in document.get("tables", []):
+    for table in document["tables"]:
         if table["key"] == what:
             try:
                 return "\n\n".join([markdown(table, match["columns"]),
