@@ -64,7 +64,8 @@ def run(part, args) -> int:
             "--results", str(args.results), "--patience", "1", *part.options]
     if args.again:
         argv.append("--again")
-    child = subprocess.Popen(argv)
+    # A session of its own: Ctrl-C reaches us alone, and it once.
+    child = subprocess.Popen(argv, start_new_session=True)
     try:
         return child.wait()
     except BaseException:

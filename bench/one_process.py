@@ -16,7 +16,6 @@ Stock tuned by hand is in experiments/against_stock.py.
 
 import re
 import statistics
-import sys
 from dataclasses import asdict
 
 from lib import pgbench, plots, queries, runs, session, variants
@@ -255,16 +254,12 @@ def _own_figures(node) -> dict:
 
 def main():
     parser = session.parser(__doc__)
-    parser.add_argument("--only", default=",".join(SECTIONS),
-                        help="sections to run, by comma")
+    session.add_sections(parser, SECTIONS)
     variants.options_of_anago(parser)
     parser.add_argument("--cached-buffers", default="8GB",
                         help="shared_buffers of the cached section")
     args = parser.parse_args()
-    wanted = args.only.split(",")
-    if unknown := set(wanted) - set(SECTIONS):
-        sys.exit(f"no such section: {', '.join(unknown)}")
-
+    wanted = session.sections_of(args, SECTIONS)
     room = 2 * FILE_BYTES if "reads" in wanted else 0
     with session.experiment("one_process", TITLE, QUESTION, args,
                             extra_bytes=room) as bench:
@@ -272,8 +267,7 @@ def main():
         sections = {"reads": one.reads, "cold": one.cold_ratio,
                     "cached": one.cached_ratio, "pgbench": one.pgbench,
                     "memory": one.memory}
-        bench.results.finish({name: sections[name]() for name in SECTIONS
-                              if name in wanted})
+        bench.results.finish({name: sections[name]() for name in wanted})
 
 
 if __name__ == "__main__":

@@ -110,11 +110,10 @@ def plot(bench, out, scale):
         sums = [out[q]["seconds"][which(out[q])] for q in out]
         series.append((name, [s["median"] for s in sums],
                        [(s["low"], s["high"]) for s in sums]))
-    plots.grouped_bars(axes, list(out), series, log=True)
-    for number, query in enumerate(out):
-        axes.text(number, axes.get_ylim()[0] * 1.1, "best tuned / anago "
-                  + short(out[query]["best_over_anago"]["median"]),
-                  ha="center", fontsize=6.5)
+    plots.grouped_bars(axes, [
+        f"{query}\n{short(found['best_over_anago']['median'])}"
+        for query, found in out.items()], series, log=True)
+    axes.set_xlabel("query, and best tuned stock / best of anago")
     axes.set_ylabel("seconds, cold")
     axes.set_title(f"Queries A-D, scale {scale:g}")
     plots.save(figure, bench.results)

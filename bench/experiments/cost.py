@@ -98,15 +98,14 @@ def plot(bench, out):
 
 def main():
     parser = session.parser(__doc__)
-    parser.add_argument("--only", default=",".join(SECTIONS),
-                        help="sections to run, by comma")
+    session.add_sections(parser, SECTIONS)
     parser.add_argument("--rounds", type=int, default=20,
                         help=f"rounds of pgbench, {pgbench.SECONDS} s for each "
                         "of three sides")
     parser.add_argument("--plans", type=int, default=50,
                         help="plans of each query and side")
     args = parser.parse_args()
-    wanted = args.only.split(",")
+    wanted = session.sections_of(args, SECTIONS)
     with session.experiment(NAME, TITLE, QUESTION, args,
                             extra_bytes=pgbench.BYTES) as bench:
         out = {section: transactions(bench, section)

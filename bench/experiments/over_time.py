@@ -8,6 +8,7 @@ thread samples the device's counters and the processes' CPU times.
 """
 
 import csv
+import statistics
 from dataclasses import asdict
 
 from lib import plots, queries, runs, session, variants
@@ -20,6 +21,8 @@ NAME = "over_time"
 TITLE = "A query over time"
 QUESTION = ("What do device and CPU do while one query runs: in order, with a "
             "static division of the work, and out of order?")
+
+POINTS = 150                # of the plot, for its slowest variant
 
 
 def variants_of(bench):
@@ -83,6 +86,18 @@ def write_samples(bench, samples):
                               f"{s.bytes_per_s:.0f}"] for s in taken)
 
 
+def coarse(taken, interval):
+    """Samples averaged over longer intervals, by time: a plot has no room for
+    hundreds of them."""
+    bins = {}
+    for sample in taken:
+        bins.setdefault(int(sample.at / interval), []).append(sample)
+    return [(statistics.fmean(s.at for s in some),
+             statistics.fmean(s.reads_per_s for s in some),
+             statistics.fmean(s.cores for s in some))
+            for _, some in sorted(bins.items())]
+
+
 STYLES = {"serial": "#8d96a3", "static": "#edae49", "ooo": "#d1495b"}
 
 
@@ -93,15 +108,17 @@ def colour(name):
 def plot(bench, wanted, done, samples):
     figure, (reads, cores) = plots.plt.subplots(2, 1, sharex=True,
                                                 figsize=(7.0, 5.2))
+    longest = max(middle(done, bench.args.query, v.name).seconds
+                  for v in wanted)
     for variant in wanted:
         run = middle(done, bench.args.query, variant.name)
-        taken = samples[variant.name, run.repetition]
-        xs = [s.at for s in taken]
+        xs, rates, used = zip(*coarse(samples[variant.name, run.repetition],
+                                      longest / POINTS))
         style = {"color": colour(variant.name), "label": variant.name,
                  "linewidth": 1.2,
                  "linestyle": "--" if "processes" in variant.name else "-"}
-        reads.plot(xs, [s.reads_per_s / 1e3 for s in taken], **style)
-        cores.plot(xs, [s.cores for s in taken], **style)
+        reads.plot(xs, [rate / 1e3 for rate in rates], **style)
+        cores.plot(xs, used, **style)
         for axes in (reads, cores):
             axes.axvline(run.seconds, color=colour(variant.name), alpha=0.3,
                          linewidth=0.8)

@@ -182,6 +182,7 @@ def report_size(bench, found):
                       color=plots.COLOURS.get(name, "#003d5b"))
         axes.set_xscale("log")
         axes.set_yscale("log")
+        plots.log_seconds(axes.yaxis)
         axes.set_xticks(list(by_scale), [f"{s:g}" for s in by_scale])
         axes.minorticks_off()
         axes.set_xlabel("scale")
@@ -195,8 +196,7 @@ def report_size(bench, found):
 
 def main():
     parser = session.parser(__doc__, repetitions=3)
-    parser.add_argument("--only", default=",".join(SECTIONS),
-                        help="sections to run, by comma")
+    session.add_sections(parser, SECTIONS)
     parser.add_argument("--workers", type=int, nargs="*", default=[1, 2],
                         help="parallel workers of the section processes")
     parser.add_argument("--sizes", type=float, nargs="+", default=[1, 3, 10],
@@ -207,14 +207,13 @@ def main():
                         help="for each depth; 0: without fio")
     variants.options_of_anago(parser)
     args = parser.parse_args()
-    wanted = args.only.split(",")
+    wanted = session.sections_of(args, SECTIONS)
     sections = {"processes": processes, "inflight": inflight, "size": size}
     room = 2 * args.fio_bytes + sum(tpch.bytes_needed(s) for s in args.sizes
                                     if s != args.scale)
     with session.experiment(NAME, TITLE, QUESTION, args,
                             extra_bytes=room) as bench:
-        out = {name: sections[name](bench) for name in SECTIONS
-               if name in wanted}
+        out = {name: sections[name](bench) for name in wanted}
         bench.results.finish(out)
 
 

@@ -145,6 +145,8 @@ def plot(bench, found):
                           linewidth=0)
     axes.set_xscale("log")
     axes.set_yscale("log")
+    plots.log_seconds(axes.xaxis)
+    plots.log_seconds(axes.yaxis)
     axes.set_xlabel("customers selected, %")
     axes.set_ylabel("seconds, cold")
     axes.set_title(f"customer - orders - lineitem, scale {bench.args.scale:g}, "

@@ -128,8 +128,7 @@ def plot(bench, section, out):
 
 def main():
     parser = session.parser(__doc__, repetitions=3)
-    parser.add_argument("--only", default=",".join(SECTIONS),
-                        help="sections to run, by comma")
+    session.add_sections(parser, SECTIONS)
     parser.add_argument("--workers", type=int, default=2,
                         help="max_parallel_workers_per_gather of both sides")
     parser.add_argument("--limit", type=float, default=300,
@@ -137,7 +136,7 @@ def main():
     parser.add_argument("--cached-buffers", default="8GB",
                         help="shared_buffers of the cached runs")
     args = parser.parse_args()
-    wanted = args.only.split(",")
+    wanted = session.sections_of(args, SECTIONS)
     with session.experiment(NAME, TITLE, QUESTION, args) as bench:
         out = {}
         if "cached" in wanted:

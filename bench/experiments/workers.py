@@ -15,7 +15,6 @@ Sections:
 """
 
 import statistics
-import sys
 from dataclasses import asdict
 
 from experiments import against_stock
@@ -130,22 +129,24 @@ class Workers:
 
     def _plot_reads(self, out):
         figure, axes = plots.plt.subplots()
-        series = []
+        series, highest = [], 0
         for mode in self.fio:
-            for n in sorted({0, self.most}):
-                name = f"{variants.workers_name(n)}, {mode}"
-                sums = [out[f"{q}, {name}"]["pages"] for q in "ACD"]
-                series.append((name, [s["median"] for s in sums],
-                               [(s["low"], s["high"]) for s in sums]))
+            name = f"{variants.workers_name(self.most)}, {mode}"
+            sums = [out[f"{q}, {name}"]["pages"] for q in "ACD"]
+            series.append((mode, [s["median"] for s in sums],
+                           [(s["low"], s["high"]) for s in sums]))
+            highest = max(highest, *(s["high"] for s in sums))
         plots.grouped_bars(axes, list("ACD"), series)
-        for mode, style in zip(self.fio, ("--", ":")):
-            axes.axhline(max(self.fio[mode][d] for d in FIO_DEPTHS[1:]),
-                         linestyle=style, color=plots.COLOURS["fio"],
-                         label=f"fio's best, {mode}")
-        axes.set_ylim(bottom=0)
-        axes.legend(fontsize=7)
+        for mode in self.fio:
+            best = max(self.fio[mode][d] for d in FIO_DEPTHS[1:])
+            highest = max(highest, best)
+            axes.axhline(best, linestyle="--", color=plots.COLOURS[mode],
+                         label=f"fio, {mode}")
+        axes.set_ylim(0, highest * 1.3)
+        axes.legend(fontsize=8, ncols=2, loc="upper left")
         axes.set_ylabel("pages read per second, cold")
-        axes.set_title(f"Reads per second, scale {self.args.scale:g}")
+        axes.set_title(f"{variants.workers_name(self.most)}, scale "
+                       f"{self.args.scale:g}")
         plots.save(figure, self.results, "-reads")
 
     def serial(self):
@@ -262,17 +263,14 @@ class Workers:
 def main():
     parser = session.parser(__doc__)
     against_stock.options(parser)
-    parser.add_argument("--only", default=",".join(SECTIONS),
-                        help="sections to run, by comma")
+    session.add_sections(parser, SECTIONS)
     parser.add_argument("--cached-buffers", default="8GB",
                         help="shared_buffers of the sections cached and cpu")
     parser.add_argument("--fio-bytes", type=int, default=8 << 30,
                         help="size of fio's file")
     parser.add_argument("--fio-seconds", type=int, default=FIO_SECONDS)
     args = parser.parse_args()
-    wanted = args.only.split(",")
-    if unknown := set(wanted) - set(SECTIONS):
-        sys.exit(f"no such section: {', '.join(unknown)}")
+    wanted = session.sections_of(args, SECTIONS)
     room = skew.bytes_needed(args.scale) + 2 * args.fio_bytes
     with session.experiment(NAME, TITLE, QUESTION, args,
                             extra_bytes=room) as bench:
@@ -280,7 +278,7 @@ def main():
         sections = {"reads": found.reads, "serial": found.serial,
                     "skew": found.skewed, "stock": found.against_stock,
                     "cached": found.cached, "cpu": found.cpu}
-        done = {name: sections[name]() for name in SECTIONS if name in wanted}
+        done = {name: sections[name]() for name in wanted}
         bench.results.table("asked", "asked and measured",
                             ["what", "asked", "measured"], found.measured)
         bench.results.tables.insert(0, bench.results.tables.pop())

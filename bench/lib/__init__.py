@@ -1,19 +1,27 @@
 """What the scripts of bench/ and the long tests of t/ share.
 
     account.py   the non-root account that servers run as
+    answers.py   the reference answers of the TPC-H queries
     cluster.py   a private PostgreSQL cluster: create, start, stop, make cold
     device.py    the block device under a path, and what it read
     ending.py    a signal ends a script as Ctrl-C does
     fio.py       the device alone: fio's random reads
-    machine.py   what was measured where: machine, versions, commit; busy or not
     load.py      loading TPC-H: steps, jobs, what is done
+    machine.py   what was measured where: machine, versions, commit; busy or not
+    page.py      all results on one HTML page
+    perf.py      which of our functions the CPU is spent in
+    pgbench.py   pgbench with anago not loaded, off, on
     places.py    where clusters are
-    progress.py  progress with an estimate of the time left
-    queries.py   queries A-D and the plans stock is held to
-    report.py    CSV, JSON, tables on the terminal
     plots.py     PNG and SVG
+    progress.py  progress with an estimate of the time left
+    queries.py   queries A-D, Q1-Q22, and the plans stock is held to
+    report.py    CSV, JSON, tables on the terminal
     runs.py      timed runs: interleaved, cold or cached, rows compared
+    sampler.py   CPU and reads while a query runs
     session.py   what every experiment does around its measuring
+    skew.py      query C's customers with skewed orders
+    stock.py     stock tuned by hand: the settings
     tpch.py      tables and indexes of TPC-H, as data
+    variants.py  the ways to run a query that are compared
     differ/      differential testing, for t/
 """

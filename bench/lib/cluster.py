@@ -25,6 +25,9 @@ SUPERUSER = "postgres"
 # A socket path longer than this does not fit in sockaddr_un.
 SOCKET_PATH_MAX = 107
 
+# By then a server that was being started says that it runs.
+STARTING_S = 1.0
+
 # The same for everybody unless a script says otherwise.
 BASE_SETTINGS = {
     "listen_addresses": "",
@@ -115,12 +118,17 @@ class Cluster:
         conf.write_text("".join(f"{name} = {_quote(value)}\n"
                                 for name, value in self.settings.items()))
         conf.chmod(0o644)
-        done = self._run("pg_ctl", "-D", self.data, "-l", self.log, "-w",
-                         "-t", timeout_s, "start", check=False, quiet=True)
+        self.started_here = True        # from here on there may be a server
+        try:
+            done = self._run("pg_ctl", "-D", self.data, "-l", self.log, "-w",
+                             "-t", timeout_s, "start", check=False, quiet=True)
+        except KeyboardInterrupt:
+            time.sleep(STARTING_S)
+            self.stop()
+            raise
         if done.returncode != 0:
             raise ClusterError(f"the server did not start; {self.log} ends:\n"
                                + self.log_tail())
-        self.started_here = True
 
     def stop(self, mode="fast"):
         """Stop the server, if this object started one."""

@@ -5,10 +5,17 @@ import sys
 
 
 def end_cleanly_on_signals():
-    """SIGTERM and SIGHUP raise KeyboardInterrupt; nothing is left running."""
+    """The first signal raises KeyboardInterrupt; nothing is left running.
+
+    Later ones are ignored: they would interrupt the tidying up.
+    """
+    ending = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
     def interrupt(*_):
+        for number in ending:
+            signal.signal(number, signal.SIG_IGN)
         raise KeyboardInterrupt
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    for number in ending:
         signal.signal(number, interrupt)
 
 

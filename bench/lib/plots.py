@@ -5,6 +5,7 @@ import matplotlib
 matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt  # noqa: E402  (the backend comes first)
+import matplotlib.ticker  # noqa: E402
 
 # Anago is always the same colour, and so is stock.
 COLOURS = {"ooo": "#d1495b", "serial": "#8d96a3", "static": "#edae49",
@@ -12,6 +13,7 @@ COLOURS = {"ooo": "#d1495b", "serial": "#8d96a3", "static": "#edae49",
            "anago": "#d1495b", "anago, best": "#a4243b",
            "anago, one process": "#d1495b", "anago, 1 worker": "#a4243b",
            "anago, 2 workers": "#6a0f22", "anago serial": "#8d96a3",
+           "page cache": "#d1495b", "direct": "#edae49",
            "stock, defaults": "#9cc5c9", "stock, best tuned": "#00798c",
            "stock, same plan": "#4f9da6"}
 
@@ -40,6 +42,12 @@ def save(figure, results, suffix=""):
     plt.close(figure)
 
 
+def log_seconds(axis):
+    """A logarithmic axis with plain numbers."""
+    axis.set_major_formatter(matplotlib.ticker.FuncFormatter(
+        lambda value, _: f"{value:g}"))
+
+
 def grouped_bars(axes, groups, series, log=False):
     """Bars: groups on the x axis, one bar for each (name, values, ranges).
 
@@ -58,4 +66,5 @@ def grouped_bars(axes, groups, series, log=False):
     axes.set_xticks(range(len(groups)), groups)
     if log:
         axes.set_yscale("log")
+        log_seconds(axes.yaxis)
     axes.legend()

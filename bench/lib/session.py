@@ -50,6 +50,27 @@ def parser(doc, repetitions=5, scale=1.0):
     return made
 
 
+def add_sections(made, sections):
+    """--only, for experiments of several sections."""
+    made.add_argument("--only", default=",".join(sections),
+                      help="sections to run, by comma")
+
+
+def sections_of(args, sections):
+    """Those that are wanted, in their order.
+
+    Results of some only get a name of their own, unless --label gives them one.
+    """
+    wanted = args.only.split(",")
+    if unknown := set(wanted) - set(sections):
+        sys.exit(f"no such section: {', '.join(sorted(unknown))}; there are "
+                 + ", ".join(sections))
+    wanted = [name for name in sections if name in wanted]
+    if wanted != list(sections) and not hasattr(args, "label"):
+        args.label = "-".join([args.device, *wanted])
+    return wanted
+
+
 @dataclass
 class Bench:
     """What an experiment measures on and with."""
@@ -179,7 +200,7 @@ def experiment(name, title, question, args, needs_anago=True, extra_bytes=0):
                 yield Bench(args, cluster, dbname, device, results)
             finally:
                 cluster.stop()
-    except ClusterError as err:
+    except (ClusterError, runs.RowsDiffer) as err:
         sys.exit(f"{name}: {err}")
 
 
