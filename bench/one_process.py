@@ -18,7 +18,7 @@ import re
 import statistics
 from dataclasses import asdict
 
-from lib import pgbench, plots, queries, runs, session, variants
+from lib import pgbench, plots, queries, runs, session, stock, variants
 from lib.ending import main_of
 from lib.fio import FILE_BYTES, Fio
 from lib.report import say
@@ -69,7 +69,7 @@ class OneProcess:
     def reads(self):
         """Reads/s in A and C over fio's, in the same cache mode."""
         modes = {"cache": {}}
-        if self.cluster.major() >= 18:
+        if stock.has_io_uring(self.cluster):
             modes["direct"] = session.DIRECT_SERVER
         fio = Fio(self.cluster.root)
         fio.lay_out()

@@ -17,6 +17,9 @@ TICK_NOISE_S = 0.05
 
 QUIET_SAMPLE_S = 0.3
 
+# What figures are kept and shown in.
+SHOWN = ("bench/results", "docs", "README.md")
+
 # How long a run waits for others to leave the machine alone; --patience.
 patience_s = 5.0
 
@@ -42,14 +45,20 @@ def describe(cluster=None, device=None) -> dict:
 
 
 def commit() -> str:
-    """Commit of the checkout; with '+' when files differ from it."""
+    """Commit of the checkout; with '+' when files differ from it.
+
+    Results do not count, nor the pages that show them: taking one experiment
+    after the other changes these.
+    """
     here = Path(__file__).parent
 
     def git(*args):
         return subprocess.run(["git", "-C", here, *args], capture_output=True,
                               text=True, check=False).stdout.strip()
     head = git("rev-parse", "--short", "--verify", "-q", "HEAD") or "none"
-    return head + ("+" if git("status", "--porcelain", "-uno") else "")
+    changed = git("status", "--porcelain", "-uno", "--", ":(top)",
+                  *(f":(top,exclude){path}" for path in SHOWN))
+    return head + ("+" if changed else "")
 
 
 def _cpu_model() -> str:

@@ -8,6 +8,7 @@ COLD_FRACTION of the bytes that were missing in shared buffers.
 
 import hashlib
 import json
+import re
 import statistics
 import time
 from dataclasses import dataclass, field
@@ -289,10 +290,24 @@ def anago_nodes(plan):
         node.get("Custom Plan Provider", "")).lower())
 
 
+def anago_in_workers(plan) -> bool:
+    """Is there a node of anago below a Gather, in a plan of plan_summary()?"""
+    for found in re.finditer(r"Gather(Merge)?\(", plan):
+        depth, inside = 1, []
+        for letter in plan[found.end():]:
+            depth += {"(": 1, ")": -1}.get(letter, 0)
+            if depth == 0:
+                break
+            inside.append(letter)
+        if "Anago" in "".join(inside):
+            return True
+    return False
+
+
 def plan_departs(run, variant) -> str:
     """What is wrong with a run's plan, as a mark: "" if nothing is."""
     if "anago" in variant.name and "Anago" not in run.plan and not variant.free:
         return "stock's plan"
-    if variant.workers and "Gather" not in run.plan:
+    if variant.workers and not anago_in_workers(run.plan):
         return "no workers"
     return ""

@@ -147,7 +147,7 @@ class Bench:
                 self.cluster.connect(self.dbname) as conn:
             runs.set_session(conn, variant.session)
             plan = runs.plan_summary(runs.plan_of(conn, variant.sql))
-        if "Anago" in plan and "Gather" in plan:
+        if runs.anago_in_workers(plan):
             return True
         self.results.note(f"no parallel plan of anago for query "
                           f"{variant.query}: variants with workers are left "
