@@ -30,15 +30,20 @@ BLOCK = re.compile(
 
 def header_line(document) -> str:
     """What the figures were measured with, in one line."""
-    parts = [f"scale {document['scale']:g}",
-             document.get("emulated") or document.get("storage", "local"),
-             document["postgresql"].replace("postgres (PostgreSQL)",
-                                            "PostgreSQL"),
-             f"{document['cores']} cores ({document['cpu']})",
-             f"{document['memory_gib']} GiB", f"kernel {document['kernel']}",
-             document["file_system"], f"commit {document['commit']}",
-             document["date"].split()[0]]
-    return "*" + ", ".join(parts) + "*"
+    parts = []
+    if "scale" in document:
+        parts.append(f"scale {document['scale']:g}")
+    parts.append(document.get("storage", "local"))
+    if "limit" in document:
+        parts[-1] += f" ({document['limit']})"
+    if "postgresql" in document:
+        parts.append(document["postgresql"].replace("postgres (PostgreSQL)",
+                                                    "PostgreSQL"))
+    parts += [f"{document['cores']} cores ({document['cpu']})",
+              f"{document['memory_gib']} GiB", f"kernel {document['kernel']}",
+              document.get("file_system", ""), f"commit {document['commit']}",
+              document["date"].split()[0]]
+    return "*" + ", ".join(filter(None, parts)) + "*"
 
 
 def markdown(table, wanted) -> str:

@@ -21,7 +21,7 @@ ORDER = ("device", "over_time", "against_stock", "tpch", "selectivity", "cost",
 
 # What the head says once for all; where results differ, each says it itself.
 MACHINE = ("postgresql", "cpu", "cores", "memory_gib", "kernel", "commit")
-EACH = ("scale", "storage", "emulated", "device", "file_system", "date", *MACHINE)
+EACH = ("scale", "storage", "limit", "device", "file_system", "date", *MACHINE)
 
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #222; background: #fff;
@@ -103,8 +103,8 @@ def _title(document) -> str:
 
 
 def _where(document) -> str:
-    return f"scale {document.get('scale', '?'):g}, " \
-           f"{document.get('storage', document.get('device', '?'))}"
+    scale = [f"scale {document['scale']:g}"] if "scale" in document else []
+    return ", ".join([*scale, document.get("storage", "local")])
 
 
 def _section(folder, name, document) -> str:

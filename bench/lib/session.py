@@ -195,7 +195,7 @@ def experiment(name, title, question, args, needs_anago=True, extra_bytes=0):
                 results.say_header()
                 if disk:
                     disk.reset_counts()
-                    results.header["emulated"] = disk.limit
+                    results.header["limit"] = disk.limit
                     results.before_finish = disk.require_in_time
                 yield Bench(args, cluster, dbname, device, results)
             finally:
