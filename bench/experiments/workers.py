@@ -41,8 +41,8 @@ class Workers:
         self.bench = bench
         self.args = bench.args
         self.results = bench.results
-        self.fio = {}                   # mode -> depth -> [reads/s]
-        self.summary = {}
+        self.fio = {}                   # mode -> depth -> reads/s
+        self.done_reads = []            # runs through the page cache
         self.measured = []
         probe = variants.anago(self.args, "C", "anago probe", 1)
         self.workers = [0]
@@ -108,7 +108,8 @@ class Workers:
                                     first=repetition)
         self.fio[mode] = {d: statistics.median(r) for d, r in rates.items()}
         best = max(self.fio[mode][d] for d in FIO_DEPTHS[1:])
-        self.done_reads = done if mode == "page cache" else self.done_reads
+        if mode == "page cache":
+            self.done_reads = done
         for variant in wanted:
             mine = of(done, variant.query, variant.name)
             device = summary(mine, lambda r: r.device_reads_per_s)
@@ -172,12 +173,12 @@ class Workers:
         skew.ensure(self.bench.cluster, self.bench.dbname)
         said = skew.describe(self.bench.cluster, self.bench.dbname)
         self.results.note("skewed: " + said)
-        wanted, n = [], max(self.workers[-1], 0) and 1
+        wanted = []
         for mode in self.modes:
-            if mode == "static" and not n:
-                continue
+            if mode == "static" and not self.most:
+                continue        # one part for one process is no division
             wanted.append(self.anago(
-                "C", n if mode != "serial" else 0, f"anago {mode}",
+                "C", self.most if mode != "serial" else 0, f"anago {mode}",
                 **{"anago.mode": mode}, **skew.SESSION))
         done = self.bench.cold(wanted, "skew")
         rows = [[v.name, v.workers + 1, summary(of(done, "C", v.name)),
