@@ -39,40 +39,57 @@ StaticAssertDecl(sizeof(HeapTask) <= ANAGO_TASK_SIZE, "task fits its slot");
 
 /* --- one block --- */
 
-/* Look up as many tids from self->next as the visit and `limit` hold. */
-static void
-visit_begin(HeapTask *self, Buffer buf, int limit)
+/* Tuples that one visit may look up: each may become a probe of the next step. */
+static int
+visit_limit(AnagoStep *step)
 {
-	AnagoStep  *step = self->probe->step;
+	int			room;
+
+	if (step->last)
+		return MaxHeapTuplesPerPage;
+	room = anago_sched_room(step->query->sched, ANAGO_DEPTH_PROBE(step + 1));
+	return Max(Min(room, MaxHeapTuplesPerPage), 1);
+}
+
+/*
+ * Look up hits->tids[from .. to - 1], or as many of them as the visit may
+ * hold; returns where it ended.  Takes over the pin.
+ */
+static int
+visit_begin(AnagoProbe *probe, AnagoHits *hits, int from, int to, Buffer buf)
+{
+	AnagoStep  *step = probe->step;
 	AnagoVisit *visit = step->visit;
 	Snapshot	snapshot = step->query->snapshot;
+	int			limit = visit_limit(step);
 	bool		all_dead;
 
 	Assert(!BufferIsValid(visit->buf));
 	visit->buf = buf;
 	visit->n = visit->next = 0;
-	limit = Max(Min(limit, MaxHeapTuplesPerPage), 1);
 
 	anago_heap_prune_opt(step->heap, buf, &step->vmbuffer);
 	LockBuffer(buf, BUFFER_LOCK_SHARE);
 	anago_check_snapshot_age(snapshot, step->heap, BufferGetPage(buf));
-	for (; self->next < self->to && visit->n < limit; self->next++)
+	for (; from < to && visit->n < limit; from++)
 	{
-		ItemPointerData tid = self->hits->tids[self->next];
+		ItemPointerData tid = hits->tids[from];
 		HeapTuple	tuple = &visit->tuples[visit->n];
 
 		if (!heap_hot_search_buffer(&tid, step->heap, buf, snapshot, tuple,
 									&all_dead, true))
 		{
 			if (all_dead)
-				anago_hits_kill(step, self->hits, self->next);
+				anago_hits_kill(step, hits, from);
 			continue;
 		}
-		visit->hit[visit->n++] = self->next;
+		visit->hit[visit->n++] = from;
 		pgstat_count_heap_fetch(step->indexrel);
 	}
 	LockBuffer(buf, BUFFER_LOCK_UNLOCK);
 	step->counters.fetched += visit->n;
+	anago_row_bind(step->query, probe->row);
+	return from;
 }
 
 static void
@@ -126,14 +143,13 @@ anago_index_fill(AnagoProbe *probe, IndexTuple itup, ItemPointer tid)
 						  &wide->tts_isnull[step->first_col + i]);
 }
 
-/* The next tuple of the visit that is to go on, put into the wide slot. */
-static bool
-visit_next(HeapTask *self)
+bool
+anago_heap_next(AnagoProbe *probe, AnagoHits *hits)
 {
-	AnagoStep  *step = self->probe->step;
+	AnagoStep  *step = probe->step;
 	AnagoVisit *visit = step->visit;
 
-	while (visit->next < visit->n && !self->probe->done)
+	while (visit->next < visit->n && !probe->done)
 	{
 		int			i = visit->next++;
 
@@ -142,18 +158,36 @@ visit_next(HeapTask *self)
 		 * place; an emitted row may have been materialized by the executor.
 		 */
 		if (step->last)
-			anago_row_bind(step->query, self->probe->row);
+			anago_row_bind(step->query, probe->row);
 		else
-			step->query->bound = self->probe->row;
+			step->query->bound = probe->row;
 		if (step->desc->index_only)
-			anago_index_fill(self->probe, self->hits->itups[visit->hit[i]],
+			anago_index_fill(probe, hits->itups[visit->hit[i]],
 							 &visit->tuples[i].t_self);
 		else
-			heap_fill(self->probe, &visit->tuples[i]);
-		if (anago_probe_match(self->probe))
+			heap_fill(probe, &visit->tuples[i]);
+		if (anago_probe_match(probe))
 			return true;
 	}
+	visit_end(step);
 	return false;
+}
+
+int
+anago_heap_visit(AnagoProbe *probe, AnagoHits *hits, int from, int to)
+{
+	AnagoStep  *step = probe->step;
+	AnagoQuery *query = step->query;
+	Buffer		buf;
+
+	if (!step->last &&
+		!anago_sched_has_room(query->sched, ANAGO_DEPTH_PROBE(step + 1)))
+		return from;
+	buf = anago_page_try(query->pages, step->heap,
+						 ItemPointerGetBlockNumber(&hits->tids[from]));
+	if (!BufferIsValid(buf))
+		return from;
+	return visit_begin(probe, hits, from, to, buf);
 }
 
 /* --- the task --- */
@@ -179,17 +213,14 @@ heap_run(AnagoTask *task)
 			ReleaseBuffer(buf);
 			break;
 		}
-		visit_begin(self, buf, step->last ? MaxHeapTuplesPerPage :
-					anago_sched_room(query->sched, ANAGO_DEPTH_PROBE(step + 1)));
-		anago_row_bind(query, probe->row);
-		while (visit_next(self))
+		self->next = visit_begin(probe, self->hits, self->next, self->to, buf);
+		while (anago_heap_next(probe, self->hits))
 		{
 			if (step->last)
 				ANAGO_SUSPEND(task, ANAGO_EMIT);
 			else
 				anago_probe_forward(probe);
 		}
-		visit_end(step);
 	}
 	anago_hits_release(step, self->hits);
 	ANAGO_END_OF_PROBE(task, probe);

@@ -22,6 +22,17 @@ extern void anago_heap_become(AnagoTask *task, AnagoProbe *probe,
 							  AnagoHits *hits, int from, int to);
 
 /*
+ * The same in place, by the running task: a visit of the block, if it is to be
+ * had without waiting (anago_page_try) and the next step has room.  Returns
+ * how far it came, `from` if it can't be done.  After it anago_heap_next must
+ * be called until it returns false, which ends the visit.
+ */
+extern int	anago_heap_visit(AnagoProbe *probe, AnagoHits *hits, int from, int to);
+
+/* Put the visit's next match that is to go on into the wide slot. */
+extern bool anago_heap_next(AnagoProbe *probe, AnagoHits *hits);
+
+/*
  * Fill the step's columns of the wide slot from the tuple of an index-only
  * step, whose heap tuple is `tid`.  The outer row must be bound.
  */

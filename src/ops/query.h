@@ -13,9 +13,13 @@
  *				|-- heap task	one for each heap block with matches
  *				'-- heap task
  *
- * A heap task that finds a match either emits it (last step: the wide slot
- * points into the page, nothing is copied) or makes a fragment of it and
- * spawns a probe of step s + 1.  The last task of a probe to end emits the
+ * While no read is on its way, whoever reads a leaf looks its matches up itself
+ * in those heap blocks that are in shared buffers; a task for each is of use only
+ * where there is something to wait for.
+ *
+ * Who finds a match either emits it (last step: the wide slot points into the
+ * page, nothing is copied) or makes a fragment of it and spawns a probe of
+ * step s + 1.  The last task of a probe to end emits the
  * null-extended row of an outer or anti join that found no match.
  *
  * Invariants

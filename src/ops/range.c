@@ -45,6 +45,7 @@
 #include "postgres.h"
 
 #include "access/nbtree.h"
+#include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/bufmgr.h"
 #include "storage/predicate.h"
@@ -402,22 +403,29 @@ next_visible(RangeTask *self)
 	return false;
 }
 
-/* The next run of matches that one heap block holds; false if none is left. */
+/* Is there a match left to be fetched from the heap?  It is next_hit then. */
 static bool
-next_run(RangeTask *self, int *from, int *to)
+find_run(RangeTask *self)
 {
 	AnagoHits  *hits = self->hits;
 
 	if (hits->visible == NULL)
 		anago_hits_touch(self->probe->step, hits, self->next_hit, &self->ahead);
-	while (self->next_hit < hits->n)
-	{
-		*from = self->next_hit;
-		*to = self->next_hit = anago_hits_run(hits, *from);
-		if (hits->visible == NULL || !hits->visible[*from])
-			return true;
-	}
-	return false;
+	else
+		while (self->next_hit < hits->n && hits->visible[self->next_hit])
+			self->next_hit++;
+	return self->next_hit < hits->n;
+}
+
+/* Look up the run of matches at next_hit in place, if that needs no wait. */
+static bool
+visit_run(RangeTask *self)
+{
+	int			from = self->next_hit;
+
+	self->next_hit = anago_heap_visit(self->probe, self->hits, from,
+									  anago_hits_run(self->hits, from));
+	return self->next_hit > from;
 }
 
 static void
@@ -427,12 +435,26 @@ drop_hits(RangeTask *self)
 	self->hits = NULL;
 }
 
-/* The task has no more to do than to fetch from that heap block. */
+/*
+ * Have a heap task look up the run of matches at next_hit.  True: nothing is
+ * left to do but that, and the task has become the heap task.
+ */
 static bool
-is_last_run(const RangeTask *self)
+hand_on_run(RangeTask *self)
 {
-	return self->next_hit == self->hits->n &&
-		self->blkno == InvalidBlockNumber;
+	int			from = self->next_hit;
+
+	self->next_hit = anago_hits_run(self->hits, from);
+	if (self->next_hit == self->hits->n && self->blkno == InvalidBlockNumber)
+	{
+		if (self->bound != NULL)
+			pfree(self->bound);
+		anago_heap_become(&self->task, self->probe, self->hits, from,
+						  self->next_hit);
+		return true;
+	}
+	anago_heap_spawn(self->probe, self->hits, from, self->next_hit);
+	return false;
 }
 
 static void
@@ -455,8 +477,6 @@ range_run(AnagoTask *task)
 	AnagoStep  *step = probe->step;
 	AnagoQuery *query = step->query;
 	Buffer		buf;
-	int			from,
-				to;
 
 	ANAGO_BEGIN(task);
 	while ((self->blkno != InvalidBlockNumber || self->span != NULL) &&
@@ -492,19 +512,27 @@ range_run(AnagoTask *task)
 				ANAGO_AWAIT_ROOM(task, query->sched, ANAGO_DEPTH_PROBE(step + 1));
 			}
 		}
-		while (!probe->done)
+		while (!probe->done && find_run(self))
 		{
-			ANAGO_AWAIT_ROOM(task, query->sched, ANAGO_DEPTH_HEAP(step));
-			if (!next_run(self, &from, &to))
-				break;
-			if (is_last_run(self))
+			CHECK_FOR_INTERRUPTS();
+			if (visit_run(self))
 			{
-				if (self->bound != NULL)
-					pfree(self->bound);
-				anago_heap_become(task, probe, self->hits, from, to);
-				return ANAGO_AGAIN;
+				while (anago_heap_next(probe, self->hits))
+				{
+					if (step->last)
+						ANAGO_SUSPEND(task, ANAGO_EMIT);
+					else
+						anago_probe_forward(probe);
+				}
+				if (step->last)
+					continue;
 			}
-			anago_heap_spawn(probe, self->hits, from, to);
+			else
+			{
+				ANAGO_AWAIT_ROOM(task, query->sched, ANAGO_DEPTH_HEAP(step));
+				if (hand_on_run(self))
+					return ANAGO_AGAIN;
+			}
 			ANAGO_SUSPEND(task, ANAGO_YIELD);
 		}
 		drop_hits(self);

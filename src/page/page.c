@@ -244,6 +244,14 @@ page_miss(AnagoPages *pages, Relation rel, const AnagoBlockKey *key,
 	return InvalidBuffer;
 }
 
+/* Requests that are answered without a look at what is resident. */
+static inline bool
+is_answered_now(const AnagoPages *pages, Relation rel)
+{
+	return pages->synchronous || anago_hit_run_trusted(&pages->hit_run) ||
+		RelationUsesLocalBuffers(rel);
+}
+
 Buffer
 anago_page_get(AnagoPages *pages, Relation rel, BlockNumber blkno,
 			   AnagoWaiter *waiter)
@@ -257,8 +265,7 @@ anago_page_get(AnagoPages *pages, Relation rel, BlockNumber blkno,
 		Assert(waiter->read->io.blkno == blkno);
 		return page_collect(pages, waiter);
 	}
-	if (pages->synchronous || anago_hit_run_trusted(&pages->hit_run) ||
-		RelationUsesLocalBuffers(rel))
+	if (is_answered_now(pages, rel))
 		return page_read_now(pages, rel, blkno);
 
 	key.locator = ANAGO_REL_LOCATOR(rel);
@@ -270,6 +277,18 @@ anago_page_get(AnagoPages *pages, Relation rel, BlockNumber blkno,
 	if (block_is_resident(rel, blkno) && !hit_is_hidden(pages))
 		return page_read_now(pages, rel, blkno);
 	return page_miss(pages, rel, &key, waiter);
+}
+
+Buffer
+anago_page_try(AnagoPages *pages, Relation rel, BlockNumber blkno)
+{
+	if (anago_reads_open(pages) > 0)
+		return InvalidBuffer;
+	if (is_answered_now(pages, rel))
+		return page_read_now(pages, rel, blkno);
+	if (block_is_resident(rel, blkno) && !hit_is_hidden(pages))
+		return page_read_now(pages, rel, blkno);
+	return pages->cutoff.sync ? page_read_timed(pages, rel, blkno) : InvalidBuffer;
 }
 
 /* ---- the pump ---- */

@@ -101,6 +101,14 @@ extern void anago_pages_end(AnagoPages *pages);
 extern Buffer anago_page_get(AnagoPages *pages, Relation rel, BlockNumber blkno,
 							 AnagoWaiter *waiter);
 
+/*
+ * The block, if no other is on its way and this one can be had at once; else
+ * InvalidBuffer, and anago_page_get() is the way to it.  While nothing is on its
+ * way nobody waits, so that whoever goes on with page after page by this call
+ * keeps no other task from running and no device from work.  Main fork only.
+ */
+extern Buffer anago_page_try(AnagoPages *pages, Relation rel, BlockNumber blkno);
+
 /* A waiter that will not come back (its task is given up). */
 extern void anago_page_forget(AnagoPages *pages, AnagoWaiter *waiter);
 
