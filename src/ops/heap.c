@@ -116,16 +116,22 @@ heap_fill(AnagoProbe *probe, HeapTuple tuple)
 	AnagoStep  *step = probe->step;
 	TupleTableSlot *from = step->heap_slot;
 	TupleTableSlot *wide = step->query->wide;
+	Datum	   *values = wide->tts_values + step->first_col;
+	bool	   *isnull = wide->tts_isnull + step->first_col;
+	const Datum *from_values = from->tts_values;
+	const bool *from_isnull = from->tts_isnull;
+	const AttrNumber *attnos = step->attnos;
+	int			ncols = step->ncols;
 
 	set_identity(step, &tuple->t_self);
-	if (step->ncols == 0)
+	if (ncols == 0)
 		return;
 	ExecStoreHeapTuple(tuple, from, false);
 	slot_getsomeattrs(from, step->max_attno);
-	for (int i = 0; i < step->ncols; i++)
+	for (int i = 0; i < ncols; i++)
 	{
-		wide->tts_values[step->first_col + i] = from->tts_values[step->attnos[i] - 1];
-		wide->tts_isnull[step->first_col + i] = from->tts_isnull[step->attnos[i] - 1];
+		values[i] = from_values[attnos[i] - 1];
+		isnull[i] = from_isnull[attnos[i] - 1];
 	}
 }
 
