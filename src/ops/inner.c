@@ -12,22 +12,26 @@
 
 #include "ops/inner.h"
 
-/* Open addressing, at most half full. */
-#define SLOTS	(2 * ANAGO_INNER_PAGES)
+/* Open addressing, at most half full.  It begins small, as short queries do. */
+#define SLOTS_START	16
+#define SLOTS_MAX	(2 * ANAGO_INNER_PAGES)
 
-StaticAssertDecl((SLOTS & (SLOTS - 1)) == 0, "slots are addressed by a mask");
+StaticAssertDecl((SLOTS_START & (SLOTS_START - 1)) == 0 &&
+				 (SLOTS_MAX & (SLOTS_MAX - 1)) == 0,
+				 "slots are addressed by a mask");
 
 typedef struct Slot
 {
-	bool		used;
+	char	   *page;			/* NULL: not yet copied */
 	BlockNumber blkno;
-	char	   *page;			/* NULL: met once, not yet copied */
+	int			met;			/* how often, while not copied; 0: slot is free */
 } Slot;
 
 struct AnagoInner
 {
 	MemoryContext context;
 	int			n;				/* slots used */
+	int			nslots;
 	Slot	   *slots;			/* NULL while n is 0 */
 };
 
@@ -35,10 +39,11 @@ struct AnagoInner
 static inline int
 slot_of(const AnagoInner *inner, BlockNumber blkno)
 {
-	uint32		i = murmurhash32(blkno) & (SLOTS - 1);
+	uint32		mask = inner->nslots - 1;
+	uint32		i = murmurhash32(blkno) & mask;
 
-	while (inner->slots[i].used && inner->slots[i].blkno != blkno)
-		i = (i + 1) & (SLOTS - 1);
+	while (inner->slots[i].met > 0 && inner->slots[i].blkno != blkno)
+		i = (i + 1) & mask;
 	return i;
 }
 
@@ -64,12 +69,31 @@ anago_inner_forget(AnagoInner *inner)
 {
 	if (inner->n == 0)
 		return;
-	for (int i = 0; i < SLOTS; i++)
+	for (int i = 0; i < inner->nslots; i++)
 		if (inner->slots[i].page != NULL)
 			pfree(inner->slots[i].page);
 	pfree(inner->slots);
 	inner->slots = NULL;
-	inner->n = 0;
+	inner->n = inner->nslots = 0;
+}
+
+/* Make room for one more page. */
+static void
+make_room(AnagoInner *inner)
+{
+	Slot	   *old = inner->slots;
+	int			nold = inner->nslots;
+
+	if (2 * inner->n < nold)
+		return;
+	inner->nslots = nold == 0 ? SLOTS_START : 2 * nold;
+	inner->slots = MemoryContextAllocZero(inner->context,
+										  sizeof(Slot) * inner->nslots);
+	for (int i = 0; i < nold; i++)
+		if (old[i].met > 0)
+			inner->slots[slot_of(inner, old[i].blkno)] = old[i];
+	if (old != NULL)
+		pfree(old);
 }
 
 void
@@ -77,19 +101,19 @@ anago_inner_add(AnagoInner *inner, BlockNumber blkno, Page page)
 {
 	Slot	   *slot;
 
-	if (inner->n == 0)
-		inner->slots = MemoryContextAllocZero(inner->context,
-											  sizeof(Slot) * SLOTS);
+	if (inner->n < ANAGO_INNER_PAGES)
+		make_room(inner);
 	slot = &inner->slots[slot_of(inner, blkno)];
-	if (!slot->used && inner->n < ANAGO_INNER_PAGES)
+	if (slot->met == 0)
 	{
-		slot->used = true;
+		if (inner->n == ANAGO_INNER_PAGES)
+			return;
 		slot->blkno = blkno;
 		inner->n++;
 	}
-	else if (slot->used && slot->page == NULL)
-	{
-		slot->page = MemoryContextAlloc(inner->context, BLCKSZ);
-		memcpy(slot->page, page, BLCKSZ);
-	}
+	/* others that were on their way to it may have come first */
+	if (slot->page != NULL || ++slot->met < ANAGO_INNER_MEETINGS)
+		return;
+	slot->page = MemoryContextAlloc(inner->context, BLCKSZ);
+	memcpy(slot->page, page, BLCKSZ);
 }

@@ -27,6 +27,12 @@
 /* Bound on copies in one step: 2 MB of pages of 8 kB. */
 #define ANAGO_INNER_PAGES	256
 
+/*
+ * A page is copied when it is met for this time.  A copy costs as much as some
+ * lookups, so that pages which few descents pass are better not copied.
+ */
+#define ANAGO_INNER_MEETINGS	4
+
 typedef struct AnagoInner AnagoInner;
 
 /* Memory comes from `context` as copies are made. */
@@ -39,8 +45,7 @@ extern Page anago_inner_find(const AnagoInner *inner, BlockNumber blkno);
 extern void anago_inner_forget(AnagoInner *inner);
 
 /*
- * A page that is locked was met.  It is copied when it is met for the second
- * time, for the copy of a page met once would not be used.
+ * A page that is locked was met, as there is no copy of it.
  */
 extern void anago_inner_add(AnagoInner *inner, BlockNumber blkno, Page page);
 
