@@ -145,8 +145,8 @@ def plot(bench, found):
                           linewidth=0)
     axes.set_xscale("log")
     axes.set_yscale("log")
-    plots.log_seconds(axes.xaxis)
-    plots.log_seconds(axes.yaxis)
+    plots.log_seconds(axes.xaxis, (1,))
+    plots.log_seconds(axes.yaxis, (1, 3))
     axes.set_xlabel("customers selected, %")
     axes.set_ylabel("seconds, cold")
     axes.set_title(f"customer - orders - lineitem, scale {bench.args.scale:g}, "

@@ -80,29 +80,37 @@ def cold(bench):
 
 
 def report(bench, section, done):
-    rows, out, logs = [], {}, []
+    rows, out, logs, cpu_logs = [], {}, [], []
     for query in queries.TPCH:
         stock, mine = (of(done, query, name) for name in ("stock", "with anago"))
         quotient = ratio(done, query, "stock", "with anago")
+        cpu = ratio(done, query, "stock", "with anago",
+                    lambda run: max(run.cpu_seconds, 1e-3))
         used = "Anago" in mine[0].plan
         rows.append([query, summary(stock), summary(mine), quotient,
+                     f"{cpu.median:.2f}",
                      "yes" if used else "no",
                      f"{summary(stock, lambda r: r.pages_missing).median:,.0f}",
                      f"{summary(mine, lambda r: r.pages_missing).median:,.0f}"])
         logs.append(math.log(quotient.median))
-        out[query] = {"ratio": asdict(quotient), "anago_used": used,
+        cpu_logs.append(math.log(cpu.median))
+        out[query] = {"ratio": asdict(quotient), "cpu_ratio": asdict(cpu),
+                      "anago_used": used,
                       "stock": asdict(summary(stock)),
                       "anago": asdict(summary(mine)),
                       "plans": {"stock": stock[0].plan, "anago": mine[0].plan}}
     mean = math.exp(statistics.fmean(logs))
-    rows.append(["geometric mean", "", "", f"{mean:.2f}", "", "", ""])
+    cpu_mean = math.exp(statistics.fmean(cpu_logs))
+    rows.append(["geometric mean", "", "", f"{mean:.2f}", f"{cpu_mean:.2f}", "",
+                 "", ""])
     bench.results.table(section, f"{section}, seconds: median (range), * some "
                         "runs marked", ["query", "stock", "with anago",
-                                        "stock / with anago", "anago in plan",
+                                        "stock / with anago", "the same, CPU",
+                                        "anago in plan",
                                         "pages missing, stock",
                                         "pages missing, with anago"], rows)
     plot(bench, section, out)
-    return {"geometric_mean": mean, **out}
+    return {"geometric_mean": mean, "geometric_mean_cpu": cpu_mean, **out}
 
 
 def plot(bench, section, out):
@@ -118,7 +126,7 @@ def plot(bench, section, out):
         axes.plot([number, number], [low, high], color="#444444", linewidth=0.8)
     axes.axhline(1, color="#444444", linewidth=0.8)
     axes.set_yscale("log")
-    axes.yaxis.set_major_formatter("{x:g}")
+    plots.log_seconds(axes.yaxis)
     axes.set_xticks(range(len(names)), [n[1:] for n in names])
     axes.set_ylabel("stock / with anago")
     axes.set_title(f"TPC-H Q1-Q22, {section}, scale {bench.args.scale:g} "

@@ -42,10 +42,12 @@ def save(figure, results, suffix=""):
     plt.close(figure)
 
 
-def log_seconds(axis):
-    """A logarithmic axis with plain numbers."""
+def log_seconds(axis, subs=(1, 2, 5)):
+    """A logarithmic axis with plain numbers, at these multiples of ten's powers."""
+    axis.set_major_locator(matplotlib.ticker.LogLocator(subs=subs))
     axis.set_major_formatter(matplotlib.ticker.FuncFormatter(
         lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(matplotlib.ticker.NullFormatter())
 
 
 def grouped_bars(axes, groups, series, log=False):
