@@ -27,7 +27,7 @@ headers()
 scripts()
 {
 	local script
-	for script in "$anago_root"/ci/*.sh "$anago_root"/demo/*.sh "$anago_root"/.ci/run; do
+	for script in "$anago_root"/ci/*.sh "$anago_root"/demo/*.sh "$anago_root"/bench/*.sh "$anago_root"/.ci/run; do
 		bash -n "$script" || {
 			echo "not ok style: $script"
 			return 1
