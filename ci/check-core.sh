@@ -47,8 +47,8 @@ settings()
 		fsync = off
 	CONF
 	[[ "$1" != *parallel ]] || cat <<-CONF
-		max_worker_processes = 24
-		max_parallel_workers = 16
+		max_worker_processes = 72
+		max_parallel_workers = 64
 		max_parallel_workers_per_gather = 2
 		parallel_setup_cost = 0
 		parallel_tuple_cost = 0
