@@ -38,6 +38,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -49,8 +50,7 @@
 
 #define NS_PER_S		1000000000ull
 #define RECEIVE_BATCH	16		/* requests taken in before workers are looked at */
-#define OVERSLEPT_MAX	60000	/* ns */
-#define SPARSE			2		/* so many reads held are worth polling for */
+#define OVERSLEPT_MAX	20000	/* ns */
 #define PRIORITY		10		/* above whatever else runs in real time here */
 #define TOLERANCE_PART	10		/* a tenth of a read's time is not late */
 
@@ -58,6 +58,7 @@ static Options options;
 static Model model;
 static Heap heap;
 static int	image_fd;
+static int	socket_fd;
 static uint64_t image_size;
 static Stats stats;
 
@@ -215,12 +216,26 @@ take_from_workers(void)
 	}
 }
 
+/*
+ * A reply completes a request of the loop device, and the kernel leaves the
+ * rest of that to a softirq, which waits for the next interrupt or for a thread
+ * that is less urgent than this one.  Unlocking a socket runs it here and now.
+ */
+static void
+run_softirqs(void)
+{
+	int			off = 0;
+
+	setsockopt(socket_fd, SOL_SOCKET, SO_KEEPALIVE, &off, sizeof(off));
+}
+
 /* Reply to what is due; returns how long nothing will be, in ns. */
 static uint64_t
 reply_due(void)
 {
 	Request    *first;
 	uint64_t	now = now_ns();
+	bool		replied = false;
 
 	while ((first = heap_first(&heap)) != NULL && first->due <= now)
 	{
@@ -231,7 +246,10 @@ reply_due(void)
 		now = now_ns();
 		if (now > late_after)
 			stats_count_late(&stats, now - due);
+		replied = true;
 	}
+	if (replied)
+		run_softirqs();
 	return first != NULL ? first->due - now : NS_PER_S;
 }
 
@@ -250,16 +268,13 @@ receive(struct fuse_session *session, struct fuse_buf *buffer)
 
 /*
  * Sleep until there is something to do, `left` ns at most.  Virtual machines
- * wake up late: by how much is learnt, and so much earlier is the time set.  If
- * less than that is left, it is polled for when few reads are held.  If there are
- * many, that would take a processor from the server: half of it is slept.
+ * wake up late: by how much is learnt, and that much is not slept but polled.
  */
 static int
 sleep_at_most(uint64_t left, struct pollfd *fds, int count)
 {
 	static uint64_t overslept = 0;	/* ns, a moving mean */
-	uint64_t	asleep = left > overslept ? left - overslept
-		: heap.count > SPARSE ? left / 2 : 0;
+	uint64_t	asleep = left > overslept ? left - overslept : 0;
 	struct timespec timeout = {asleep / NS_PER_S, asleep % NS_PER_S};
 	uint64_t	begin = now_ns();
 	int			ready = ppoll(fds, count, &timeout, NULL);
@@ -301,13 +316,22 @@ serve(struct fuse_session *session)
 }
 
 /*
- * A device does not wait for a processor.  Without the privilege it does, and
- * replies may be late, which is counted.
+ * A device does not wait for a processor.  Nor do its interrupts wait for one
+ * to be woken, which takes tens of us in a virtual machine, several times for
+ * each read: idle processors are kept awake for as long as the file is open.
+ * Without the privilege replies may be late, which is counted.
  */
 static void
 be_punctual(void)
 {
 	struct sched_param priority = {.sched_priority = PRIORITY};
+	int32_t		wake_up_us = 0;
+	int			latency_fd = open("/dev/cpu_dma_latency", O_WRONLY | O_CLOEXEC);
+
+	if (latency_fd >= 0 &&
+		write(latency_fd, &wake_up_us, sizeof(wake_up_us)) < 0)
+		fprintf(stderr, "delayfs: processors may sleep: %s\n",
+				strerror(errno));
 
 	prctl(PR_SET_TIMERSLACK, 1);
 	if (sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &priority) != 0)
@@ -352,6 +376,7 @@ main(int argc, char **argv)
 		return 1;
 	}
 	fcntl(fuse_session_fd(session), F_SETFL, O_NONBLOCK);
+	socket_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if ((rc = workers_start(image_fd)) != 0)
 		fprintf(stderr, "delayfs: cannot start threads: %s\n", strerror(rc));
 	else

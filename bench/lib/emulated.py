@@ -42,7 +42,7 @@ IMAGE_MOST = 1 << 40
 IMAGE_LEAST = 1 << 30
 
 # Time that a read spends in the block layer and in FUSE: part of the latency.
-PATH_US = 40
+PATH_US = 25
 
 # Replies that come later than the model says by more than this and by more
 # than a tenth of the read's time are late; so many of them may be.
