@@ -161,6 +161,20 @@ def survives_signals(outside):
     goes_away(outside, "after the next one")
 
 
+def survives_its_end(outside):
+    """delayfs is killed below a mounted file system."""
+    try:
+        with device.emulated("network", outside, ROOM, check=False) as disk:
+            facts = device.facts_of(disk.directory)
+            os.kill(facts["pid"], signal.SIGKILL)
+            time.sleep(0.5)
+            disk.counts()
+            ok(False, "a dead device is noticed")
+    except device.DeviceError as err:
+        ok("is gone" in str(err), f"a dead device is noticed: {err}")
+    goes_away(outside, "after the end of delayfs")
+
+
 def all_of(outside):
     for name in ("network", "disks"):
         with device.emulated(name, outside, ROOM, check=False) as disk:
@@ -175,6 +189,7 @@ def all_of(outside):
         ok((disk.directory / "kept").read_text() == "as it was",
            "kept contents are there under another model")
     survives_signals(outside)
+    survives_its_end(outside)
     refused(outside, "GB", "too little room is said before", 1 << 60)
 
 
