@@ -161,8 +161,6 @@ anago_parallel_reinitialize(CustomScanState *node, ParallelContext *pcxt,
 	/* the rescan itself may come before this or after it */
 	anago_query_part(state->query);
 	anago_segment_reset(coordinate, anago_max_inflight_reads, parts_for(pcxt));
-	anago_query_set_segment(state->query, coordinate, 0,
-							rows_are_collected(node), NULL);
 }
 
 void

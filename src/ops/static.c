@@ -141,12 +141,6 @@ first_page(AnagoStep *step, AnagoRangePage *at)
 	return true;
 }
 
-static inline int
-children_left(const AnagoRangePage *at)
-{
-	return at->child <= at->last ? at->last - at->child + 1 : 0;
-}
-
 /* --- the cut; at this process's turn --- */
 
 /*
@@ -163,11 +157,11 @@ open_source(AnagoStep *step, AnagoSharedSource *source)
 		source->parts = source->nparts;
 		return false;
 	}
-	source->children = children_left(&source->at);
+	source->children = anago_children_left(&source->at);
 	while (source->at.next != InvalidBlockNumber)
 	{
 		next_page(step, &source->at);
-		source->children += children_left(&source->at);
+		source->children += anago_children_left(&source->at);
 	}
 	return first_page(step, &source->at);
 }
@@ -180,7 +174,7 @@ cut_piece(AnagoQuery *query, AnagoSharedSource *source, int64 n, Piece **tail)
 	Piece	   *piece = MemoryContextAlloc(query->context, sizeof(Piece));
 	AnagoSpan  *span = anago_span_create(query, 0);
 
-	n = Min(n, children_left(at));
+	n = Min(n, anago_children_left(at));
 	span->at = *at;
 	span->at.seq = 1;
 	span->at.next = InvalidBlockNumber;
@@ -212,7 +206,7 @@ cut_part(AnagoQuery *query, AnagoSharedSource *source)
 	{
 		int			got;
 
-		if (children_left(&source->at) == 0)
+		if (anago_children_left(&source->at) == 0)
 		{
 			if (source->at.next == InvalidBlockNumber)
 				break;

@@ -339,8 +339,7 @@ anago_sched_begin(int ndepths, bool synchronous, int max_inflight,
 	sched->context = AllocSetContextCreate(CurrentMemoryContext,
 										   "anago tasks",
 										   ALLOCSET_DEFAULT_SIZES);
-	if (peers != NULL)
-		sched->peers = *peers;
+	sched->peers = *peers;
 	sched->pages = anago_pages_begin(synchronous, max_inflight,
 									 sched->peers.budget, wake, sched);
 	return sched;

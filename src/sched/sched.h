@@ -46,7 +46,7 @@ typedef struct AnagoSchedPeers
 /*
  * Begin: memory comes from a context of its own below CurrentMemoryContext.
  * `synchronous` reads each page in place (anago.mode = serial).  `peers` is
- * copied; NULL: there are none.
+ * copied; all zero: there are none.
  */
 extern AnagoSched *anago_sched_begin(int ndepths, bool synchronous,
 									 int max_inflight,

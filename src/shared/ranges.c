@@ -24,12 +24,6 @@ in_use(uint32 generation)
 	return (generation & 1) != 0;
 }
 
-static inline int
-children_left(const AnagoRangePage *at)
-{
-	return at->child <= at->last ? at->last - at->child + 1 : 0;
-}
-
 bool
 anago_claim_combos(AnagoShare *share, int n, bool in_parts, int *from, int *to)
 {
@@ -72,7 +66,7 @@ anago_range_welcome(const AnagoShare *share)
 		const AnagoSharedRange *range = &segment->ranges[i];
 
 		if (in_use(range->generation))
-			waiting += children_left(&range->at);
+			waiting += anago_children_left(&range->at);
 		else
 			slot = true;
 	}

@@ -75,6 +75,13 @@ typedef struct AnagoRangePage
 	char		page[BLCKSZ] pg_attribute_aligned(MAXIMUM_ALIGNOF);
 } AnagoRangePage;
 
+/* Children of the page that nobody has taken. */
+static inline int
+anago_children_left(const AnagoRangePage *at)
+{
+	return at->child <= at->last ? at->last - at->child + 1 : 0;
+}
+
 typedef struct AnagoSharedRange
 {
 	LWLock		lock;			/* of all the following */

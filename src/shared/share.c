@@ -7,7 +7,8 @@
  *	  budget.h		reads in flight, over all processes
  *	  ranges.c		index ranges that several processes walk
  *	  letters.c		rows handed from one process to another
- *	  placement.c	memory nodes and cores
+ *	  placement.c	memory nodes and cores: the decision
+ *	  worker_node.c	the same, put into effect
  *
  *-------------------------------------------------------------------------
  */
