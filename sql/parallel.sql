@@ -111,6 +111,7 @@ create function pq_costly(int) returns boolean language plpgsql immutable parall
 create function pq_workers(query text) returns setof text
 language sql as $$ select ltrim(line) from anago_plan(query) line where line ~ 'Workers|Custom Scan' $$;
 reset anago.debug_force;
+set anago.io_gain = 8;
 set max_parallel_workers_per_gather = 4;
 set enable_bitmapscan = off;
 set parallel_setup_cost = 10000;
@@ -126,6 +127,7 @@ select pq_workers('select * from pq_a join pq_b on pq_b.a = pq_a.k where grp < 1
 set parallel_setup_cost = 100;
 select pq_workers('select pq_a.k from pq_a where pq_a.k <= 100');
 select pq_shape('select pq_b.k from pq_a join pq_b on pq_b.a = pq_a.k where pq_a.k <= 100 and pq_costly(v)');
+reset anago.io_gain;
 reset enable_bitmapscan;
 set parallel_setup_cost = 0;
 set max_parallel_workers_per_gather = 2;

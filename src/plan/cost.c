@@ -21,7 +21,18 @@
  * page_cpu is what core takes for the CPU cost of an index page, 50 operators,
  * or 0.125.  Going by docs/benchmarks.md, where a random read of stock's takes
  * 72 us for its 4.0, a page from the device costs a process more (about 8 us,
- * 0.4), and one that is in shared buffers less (under 1 us, 0.05).
+ * 0.4), and one that is in shared buffers less (under 1 us, 0.05).  With
+ * anago.io_gain at 4, its default, a page of many in flight waits as long as
+ * core's seq_page_cost says of a page that is read in order, and so a scan of
+ * most of a table is not taken from a sequential scan.
+ *
+ * Visits.  Where an index leads to many rows of each page, in an order that
+ * has nothing to do with the pages, each row is a visit of its own: a buffer
+ * to find and pin, and memory that is in no CPU cache.  Core counts pages, and
+ * a page that is met again as free.  We add, for each row beyond the first of
+ * a page, 20 operators, 0.05: without that an index scan of most rows of a
+ * cached table looks as cheap as a bitmap scan or a sequential scan, which take
+ * a half to a fifth of its CPU time (TPC-H Q1, Q3, Q6).
  *
  * For a step of a join the pages of all its probes count together, as probes
  * overlap.  Pages read in order (correlated indexes) gain nothing: there the
@@ -68,6 +79,9 @@
 
 /* CPU cost of a page whose read overlaps with others: in operators. */
 #define ANAGO_PAGE_OPERATORS	50.0
+
+/* CPU cost of coming back to a page for one more row: in operators. */
+#define ANAGO_VISIT_OPERATORS	20.0
 
 /* Conditions that the index does not check, as core's cost_index sees it. */
 static QualCost
@@ -116,33 +130,41 @@ cpu_cost(PlannerInfo *root, IndexPath *ipath)
 		ipath->path.pathtarget->cost.per_tuple * ipath->path.rows;
 }
 
+/* Of the rows, those for which the table must be visited. */
+static double
+part_visited(const IndexPath *ipath)
+{
+	return ipath->path.pathtype == T_IndexOnlyScan ?
+		1.0 - ipath->path.parent->allvisfrac : 1.0;
+}
+
 /*
  * Of the I/O cost of one unparameterized index scan, the part that core
  * priced as pages read in order.  It interpolates by the square of the
  * correlation between a random and a sequential price; so do we, backwards.
+ * *correlated is that square.
  */
 static Cost
 sequential_io(PlannerInfo *root, IndexPath *ipath, Cost io,
-			  double random_page, double seq_page)
+			  double random_page, double seq_page, double *correlated)
 {
 	RelOptInfo *rel = ipath->path.parent;
 	IndexOptInfo *index = ipath->indexinfo;
-	double		uncached = ipath->path.pathtype == T_IndexOnlyScan ?
-		1.0 - rel->allvisfrac : 1.0;
+	double		visited = part_visited(ipath);
 	double		index_pages = ceil(ipath->indexselectivity * index->pages);
 	Cost		heap_io = io - index_pages * random_page;
 	Cost		worst;
 	Cost		best;
-	double		correlated;
 
-	worst = random_page * uncached *
+	*correlated = 0;
+	worst = random_page * visited *
 		index_pages_fetched(tuples_fetched(ipath), rel->pages,
 							(double) index->pages, root);
-	best = seq_page * uncached * ceil(ipath->indexselectivity * rel->pages);
+	best = seq_page * visited * ceil(ipath->indexselectivity * rel->pages);
 	if (heap_io <= 0 || worst <= best)
 		return 0;
-	correlated = Max(0.0, Min(1.0, (worst - heap_io) / (worst - best)));
-	return Min(heap_io, correlated * best);
+	*correlated = Max(0.0, Min(1.0, (worst - heap_io) / (worst - best)));
+	return Min(heap_io, *correlated * best);
 }
 
 /* Of these random pages, how many overlap with others? */
@@ -169,6 +191,18 @@ page_cpu(Cost io, double random_page)
 {
 	return overlapping_pages(io, random_page) *
 		ANAGO_PAGE_OPERATORS * cpu_operator_cost;
+}
+
+/* Visits of one scan that lead to a page again, in no order. */
+static Cost
+visit_cpu(const IndexPath *ipath, Cost random, double random_page,
+		  double correlated)
+{
+	double		visits = tuples_fetched(ipath) * part_visited(ipath) *
+		(1.0 - correlated);
+	double		pages = random_page > 0 ? random / random_page : 0;
+
+	return Max(0.0, visits - pages) * ANAGO_VISIT_OPERATORS * cpu_operator_cost;
 }
 
 /*
@@ -209,19 +243,22 @@ anago_cost_scan(PlannerInfo *root, AnagoPath *apath)
 	Cost		run = from->total_cost - from->startup_cost;
 	Cost		io;
 	Cost		random;
-	Cost		for_pages;
+	Cost		work;
+	double		correlated;
 
 	get_tablespace_page_costs(from->parent->reltablespace, &random_page, &seq_page);
 	io = Max(0.0, run - cpu_cost(root, step->ipath));
-	random = io - sequential_io(root, step->ipath, io, random_page, seq_page);
-	for_pages = page_cpu(random, random_page);
+	random = io - sequential_io(root, step->ipath, io, random_page, seq_page,
+								&correlated);
+	work = page_cpu(random, random_page) +
+		visit_cpu(step->ipath, random, random_page, correlated);
 
 	path->rows = from->rows;
 	anago_copy_disabled_nodes(path, from);
 	path->startup_cost = from->startup_cost + ANAGO_SETUP_PAGES * random_page;
 	path->total_cost = path->startup_cost + run - random +
-		overlapped(random, random_page) + for_pages;
-	keep_whole(apath, run - io + for_pages);
+		overlapped(random, random_page) + work;
+	keep_whole(apath, run - io + work);
 }
 
 /*
