@@ -16,7 +16,7 @@ if [ -z "${PG_CONFIG:-}" ]; then
 	PG_CONFIG=$("$anago_root/ci/pg.sh" config 18-release)
 fi
 export PG_CONFIG
-need_packages fio
+need_packages fio "${device_packages[@]}"
 if [ "$(id -u)" = 0 ]; then
 	need_packages python3 python3-venv gcc make
 	PYTHON=${PYTHON:-/usr/bin/python3}

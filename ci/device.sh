@@ -11,8 +11,7 @@ if [ "$(id -u)" != 0 ] || [ ! -e /dev/fuse ] || [ ! -e /dev/loop-control ]; then
 	echo "ok device: skipped: no root, no FUSE, or no loop devices"
 	exit 0
 fi
-need_packages python3 python3-venv gcc make pkg-config libfuse3-dev fio \
-	e2fsprogs btrfs-progs
+need_packages python3 python3-venv gcc make fio "${device_packages[@]}"
 export PYTHON=${PYTHON:-/usr/bin/python3}
 logged "$ANAGO_CACHE/log/device-python.log" "$anago_root/bench/python" -c pass ||
 	die "cannot install the Python parts"

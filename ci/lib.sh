@@ -96,6 +96,9 @@ first_mirror()
 		grep -v security | head -n 1 | grep .
 }
 
+# What bench/device needs besides a compiler and fio.
+device_packages=(pkg-config libfuse3-dev e2fsprogs btrfs-progs)
+
 # ---------------------------------------------------------------------------
 # The account that runs servers
 
