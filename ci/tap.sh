@@ -3,22 +3,26 @@
 #
 #   ci/tap.sh [FILE...]         default: all of t/[0-9]*.pl
 #
-#   ANAGO_TAP_VERSION   server: 18 (default, the assert build) or 15
+#   PG_CONFIG       the server (default: the assert build of 18)
+#   ANAGO_VARIANT   is added to the names of tests
 #
 # Each file makes its own clusters, as a non-root account.  Prints "ok" and
 # "not ok" lines; on failure logs are kept in $ANAGO_CACHE/tap.
 
 . "$(dirname "$0")/lib.sh"
 
-version=${ANAGO_TAP_VERSION:-18}
-"$anago_root/ci/pg.sh" install "$version"
+pg_config=${PG_CONFIG:-}
+if [ -z "$pg_config" ]; then
+	"$anago_root/ci/pg.sh" install 18
+	pg_config=$("$anago_root/ci/pg.sh" config 18)
+fi
 need_packages libipc-run-perl perl
 need_account
-pg_config=$("$anago_root/ci/pg.sh" config "$version")
+tap=tap${ANAGO_VARIANT:+ $ANAGO_VARIANT}
 modules=$(dirname "$("$pg_config" --pgxs)")/../../src/test/perl
 regress=$(dirname "$("$pg_config" --pgxs)")/../../src/test/regress/pg_regress
 [ -e "$modules/PostgreSQL/Test/Cluster.pm" ] ||
-	die "PostgreSQL $version has no TAP test modules in $modules"
+	die "$("$pg_config" --version) has no TAP test modules in $modules"
 
 work=$(mktemp -d /tmp/anago-tap.XXXXXX)
 kept=$ANAGO_CACHE/tap
@@ -44,12 +48,12 @@ for file in "${files[@]}"; do
 		TMPDIR=$work/tmp TESTDATADIR=$work/run TESTLOGDIR=$work/run/log PGPORT=5640 \
 		as_user env -u INITDB_TEMPLATE perl -I "$modules" "$file") \
 		>"$work/out" 2>"$work/err" </dev/null || status=$?
-	sed -nE "s/^(ok|not ok) [0-9]+ - /\1 tap $name: /p" "$work/out"
+	sed -nE "s/^(ok|not ok) [0-9]+ - /\1 $tap $name: /p" "$work/out"
 	if grep -q '^1\.\.0 # SKIP' "$work/out"; then
-		echo "ok tap $name: skipped: $(sed -n 's/^1\.\.0 # SKIP //p' "$work/out")"
+		echo "ok $tap $name: skipped: $(sed -n 's/^1\.\.0 # SKIP //p' "$work/out")"
 	elif [ $status != 0 ]; then
 		rc=1
-		grep -q '^not ok' "$work/out" || echo "not ok tap $name: ended with $status"
+		grep -q '^not ok' "$work/out" || echo "not ok $tap $name: ended with $status"
 		head -n 60 "$work/err" >&2
 		tail -n 5 "$work/run/log/regress_log_$name" >&2 || true
 		mkdir -p "$kept"
