@@ -154,7 +154,7 @@ make_chroot()
 	logged "$log.update" in_chroot "$root" apt-get $apt_options update ||
 		die "cannot read the package lists of ${extra:-$suite}"
 	logged "$log.install" in_chroot "$root" apt-get $apt_options -y \
-		install --no-install-recommends $common_packages \
+		install --no-install-recommends $common_packages libipc-run-perl \
 		"postgresql-$version" "postgresql-server-dev-$version" ||
 		die "Debian ${extra:-$suite} does not give us PostgreSQL $version"
 	rm -f "$root"/var/cache/apt/archives/*.deb
