@@ -8,7 +8,7 @@ stock's workers mostly wait for their reads.
 """
 
 import subprocess
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from lib import queries
 from lib.runs import Variant, of, summary
@@ -16,6 +16,11 @@ from lib.runs import Variant, of, summary
 CHEAP_READS = {"random_page_cost": 1.1, "effective_cache_size": "16GB",
                "work_mem": "256MB", "hash_mem_multiplier": 4, "jit": "off"}
 DEEP = {"effective_io_concurrency": 512, "maintenance_io_concurrency": 512}
+
+# A setting is given up in the first round when it takes so many times as long as
+# the best before it; short queries get these seconds all the same.
+GIVE_UP = 3
+GIVE_UP_LEAST_S = 10
 
 ONLY_NESTED_LOOPS = {"enable_seqscan": "off", "enable_hashjoin": "off",
                      "enable_mergejoin": "off"}
@@ -95,20 +100,35 @@ def has_io_uring(cluster) -> bool:
 def best_of(bench, query, section, finalists, others=()):
     """Run stock tuned in every way, cold; return (runs, name of the best).
 
-    One round of all; then the best of it, as many as `finalists`, in all
-    rounds, together with `others` (stock's defaults, anago).  The median of all
-    rounds decides.
+    One round of all, in which those that take far too long are stopped; then the
+    best of it, as many as `finalists`, in all rounds, together with `others`
+    (stock's defaults, anago).  The median of all rounds decides.
     """
     sql = queries.text(query)
     known = {v.name: v for v in (t.variant(query, sql) for t in
                                  tunings(bench.cluster, bench.args.cores))}
     seen = {}
-    done = bench.cold([*others, *known.values()], section, 1, seen=seen)
-    order = sorted(known, key=lambda name: of(done, query, name)[0].seconds)
-    final = order[:finalists]
+    done = bench.cold(others, section, 1, seen=seen)
+    tried = []
+    for variant in known.values():
+        tried += bench.cold([_within(variant, tried)], section, 1, seen=seen)
+    done += tried
+    ended = sorted((run for run in tried if not run.stopped),
+                   key=lambda run: run.seconds)
+    final = [run.variant for run in ended[:finalists]]
     if bench.args.repetitions > 1:
         done += bench.cold([*others, *(known[name] for name in final)],
                            section, bench.args.repetitions - 1, seen=seen,
                            first=1)
     best = min(final, key=lambda name: summary(of(done, query, name)).median)
     return done, best
+
+
+def _within(variant, tried) -> Variant:
+    """The variant, with a limit to its time after what has been tried."""
+    best = min((run.seconds for run in tried if not run.stopped), default=None)
+    if best is None:
+        return variant
+    limit = round(1000 * max(GIVE_UP * best, GIVE_UP_LEAST_S))
+    return replace(variant, session={**variant.session,
+                                     "statement_timeout": limit})
