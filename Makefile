@@ -28,6 +28,10 @@ ifneq ($(PGXS),)
 have_header = $(shell printf '\043include <$(1)>\n' | \
 	$(CC) -E -x c - >/dev/null 2>&1 && echo yes)
 
+# Can it compile and link with this option?  yes or nothing.
+have_option = $(shell printf 'int anago;' | \
+	$(CC) $(1) -shared -fPIC -x c - -o /dev/null >/dev/null 2>&1 && echo yes)
+
 ifeq ($(call have_header,liburing.h),yes)
 PG_CPPFLAGS += -DHAVE_LIBURING
 SHLIB_LINK += -luring
@@ -47,6 +51,15 @@ PG_CPPFLAGS += -I$(srcdir)/src -MMD -MP
 # -Wextra, without what PostgreSQL's own headers and callback types trigger.
 PG_CFLAGS += -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare \
 	-Wno-missing-field-initializers
+
+# A row passes through five small functions of four files: inlined across files,
+# a cached query takes as many instructions as stock's (docs/benchmarks.md).
+LTO := -flto=auto
+ifneq ($(PGXS),)
+ifeq ($(call have_option,$(LTO)),yes)
+PG_CFLAGS += $(LTO)
+endif
+endif
 
 # No bitcode: the executor is not inlined into expressions.  Headers are
 # tracked by -MMD above, whatever the server was configured with.

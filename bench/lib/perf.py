@@ -20,7 +20,11 @@ def available() -> bool:
 
 
 def functions_of(folder) -> set:
-    """Names of the functions that a folder of src/ defines."""
+    """Names of the functions that a folder of src/ defines.
+
+    The compiler inlines across files, so that a small function's time may be
+    that of a caller in another folder.
+    """
     return {name for path in (SOURCE / folder).glob("*.[ch]")
             for name in DEFINITION.findall(path.read_text())}
 

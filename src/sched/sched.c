@@ -286,7 +286,8 @@ settle(AnagoSched *sched, AnagoTask *task, AnagoVerdict verdict)
 	pg_unreachable();
 }
 
-bool
+/* Not inlined, so that profiles tell the scheduler from its caller. */
+pg_noinline bool
 anago_sched_run(AnagoSched *sched)
 {
 	AnagoTask  *task = sched->emitting;
