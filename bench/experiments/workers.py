@@ -10,17 +10,19 @@ Sections:
     serial   query C, ooo over serial, beside fio(best) over fio(1)
     skew     query C where few customers own most orders: ooo over static
     stock    A-D against stock tuned by hand and with its defaults
-    cached   query C, two and three processes over one, everything in buffers
+    cached   query C, two and three processes over one, everything in buffers,
+             with huge pages and without
     cpu      the scheduler's share of the CPU in query C, cached, by perf
 """
 
 import statistics
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from experiments import against_stock
 from lib import perf, plots, queries, runs, session, skew, stock, variants
 from lib.ending import main_of
 from lib.fio import Fio
+from lib.huge_pages import huge_pages
 from lib.report import say
 from lib.runs import of, ratio, summary
 
@@ -212,22 +214,34 @@ class Workers:
             return {}
         server = {"shared_buffers": self.args.cached_buffers,
                   **session.ANAGO_SERVER}
-        wanted = [self.anago("C", n) for n in self.workers]
-        wanted.append(variants.stock_same_plan("C", **queries.ANAGO_OFF))
+        rows, out = [], {}
         self.bench.cluster.stop()
+        self._cached_on({**server, "huge_pages": "off"}, rows, out)
+        with huge_pages(self.bench.cluster, server) as server:
+            if server["huge_pages"] == "on":
+                self._cached_on(server, rows, out)
+            else:
+                self.results.note("cached: huge pages cannot be had here")
+        self.results.table("cached", "C, everything in shared buffers",
+                           ["", "seconds", "one process / this"], rows)
+        return out
+
+    def _cached_on(self, server, rows, out):
+        with_pages = f"huge pages {server['huge_pages']}"
+        wanted = [self.anago("C", n) for n in self.workers]
+        wanted += [variants.stock_same_plan("C", **queries.ANAGO_OFF)]
+        wanted = [replace(v, name=f"{v.name}, {with_pages}") for v in wanted]
         with self.bench.cluster.started(server), \
                 self.bench.cluster.connect(self.bench.dbname) as conn:
             done = self.bench.cached(conn, wanted, "cached",
                                      2 * self.args.repetitions)
-        one = variants.workers_name(0)
-        rows = [[v.name, summary(of(done, "C", v.name)),
-                 ratio(done, "C", one, v.name)] for v in wanted]
-        self.results.table("cached", "C, everything in shared buffers",
-                           ["", "seconds", "one process / this"], rows)
-        for n in self.workers[1:]:
-            self.line(f"one process / {variants.workers_name(n)}, C cached",
-                      "1.7", ratio(done, "C", one, variants.workers_name(n)))
-        return {v.name: asdict(ratio(done, "C", one, v.name)) for v in wanted}
+        one = f"{variants.workers_name(0)}, {with_pages}"
+        for v in wanted:
+            quotient = ratio(done, "C", one, v.name)
+            rows.append([v.name, summary(of(done, "C", v.name)), quotient])
+            out[v.name] = asdict(quotient)
+            if v.workers:
+                self.line(f"one process / {v.name}, C cached", "1.7", quotient)
 
     def cpu(self):
         """perf over a backend that runs C cached, again and again."""

@@ -101,6 +101,12 @@ class Cluster:
         out = self._run("pg_config", "--pkglibdir")
         return Path(out.stdout.strip()) / f"{name}.so"
 
+    def computed(self, name, settings) -> str:
+        """What a stopped server would make of a setting that it computes."""
+        out = self._run("postgres", "-D", self.data, "-C", name, *(
+            f"--{key}={value}" for key, value in settings.items()))
+        return out.stdout.strip()
+
     # --- start and stop ---------------------------------------------------
 
     def start(self, settings=None, timeout_s=120):
