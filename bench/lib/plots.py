@@ -69,4 +69,5 @@ def grouped_bars(axes, groups, series, log=False):
     if log:
         axes.set_yscale("log")
         log_seconds(axes.yaxis)
-    axes.legend()
+        axes.set_ylim(top=4 * axes.get_ylim()[1])       # for the legend
+    axes.legend(loc="upper right", ncols=2, fontsize=8)
