@@ -96,12 +96,23 @@ def same(stock: Outcome, anago: Outcome, ordered: bool) -> bool:
 
 
 def capabilities(conn):
-    """(I/O methods, modes) of this build's anago, without `auto`."""
+    """(I/O methods, modes) that anago takes in this build and on this server."""
     conn.execute("load 'anago'")
     rows = dict(conn.execute(
         "select name, enumvals from pg_settings where name in "
         "('anago.io_method', 'anago.mode')").fetchall())
-    return rows["anago.io_method"], rows["anago.mode"]
+    methods = [m for m in rows["anago.io_method"] if _is_taken(conn, m)]
+    return methods, rows["anago.mode"]
+
+
+def _is_taken(conn, method) -> bool:
+    """Does the server have it?  All versions list all names."""
+    try:
+        with conn.transaction():
+            conn.execute("select set_config('anago.io_method', %s, true)", [method])
+    except errors.InvalidParameterValue:
+        return False
+    return True
 
 
 def apply(conn, settings):
