@@ -45,21 +45,18 @@ SHLIB_LINK += -lnuma
 else
 $(info libnuma not found: building without placement on memory nodes)
 endif
+
+# A row passes through five small functions of four files: inlined across files,
+# a cached query takes as many instructions as stock's (docs/benchmarks.md).
+ifeq ($(call have_option,-flto=auto),yes)
+PG_CFLAGS += -flto=auto
+endif
 endif
 
 PG_CPPFLAGS += -I$(srcdir)/src -MMD -MP
 # -Wextra, without what PostgreSQL's own headers and callback types trigger.
 PG_CFLAGS += -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare \
 	-Wno-missing-field-initializers
-
-# A row passes through five small functions of four files: inlined across files,
-# a cached query takes as many instructions as stock's (docs/benchmarks.md).
-LTO := -flto=auto
-ifneq ($(PGXS),)
-ifeq ($(call have_option,$(LTO)),yes)
-PG_CFLAGS += $(LTO)
-endif
-endif
 
 # No bitcode: the executor is not inlined into expressions.  Headers are
 # tracked by -MMD above, whatever the server was configured with.
@@ -101,7 +98,7 @@ test:
 check-style:
 	ci/style.sh
 
-# TAP tests against the assert build that ci/pg.sh makes
+# TAP tests against the server that PG_CONFIG names, or the assert build of 18
 check-tap:
 	ci/tap.sh
 

@@ -11,11 +11,7 @@
 
 . "$(dirname "$0")/../ci/lib.sh"
 
-if [ -z "${PG_CONFIG:-}" ]; then
-	"$anago_root/ci/pg.sh" install 18-release
-	PG_CONFIG=$("$anago_root/ci/pg.sh" config 18-release)
-fi
-export PG_CONFIG
+need_server 18-release
 need_packages fio "${device_packages[@]}"
 if [ "$(id -u)" = 0 ]; then
 	need_packages python3 python3-venv gcc make

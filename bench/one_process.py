@@ -137,7 +137,7 @@ class OneProcess:
                      if of(done, query, v)}
             quotient = ratio(done, query, "stock", below)
             cpu = ratio(done, query, "stock", below,
-                        lambda r: max(r.cpu_seconds, 1e-6))
+                        lambda run: run.some_cpu_seconds)
             rows.append([query, *(times.get(v, "") for v in tried),
                          quotient, f"{cpu.median:.2f}"])
             out[query] = {"ratio": asdict(quotient), "cpu_ratio": asdict(cpu),

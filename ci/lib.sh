@@ -96,6 +96,17 @@ first_mirror()
 		grep -v security | head -n 1 | grep .
 }
 
+# need_server VERSION: export PG_CONFIG; where it is not set, that version's,
+# which is installed if it is missing.
+need_server()
+{
+	if [ -z "${PG_CONFIG:-}" ]; then
+		"$anago_root/ci/pg.sh" install "$1"
+		PG_CONFIG=$("$anago_root/ci/pg.sh" config "$1")
+	fi
+	export PG_CONFIG
+}
+
 # What bench/device needs besides a compiler and fio.
 device_packages=(pkg-config libfuse3-dev e2fsprogs btrfs-progs)
 

@@ -14,11 +14,7 @@ what=$1
 amount=$2
 shift 2
 
-if [ -z "${PG_CONFIG:-}" ]; then
-	"$anago_root/ci/pg.sh" install 18
-	PG_CONFIG=$("$anago_root/ci/pg.sh" config 18)
-fi
-export PG_CONFIG
+need_server 18
 need_packages python3 python3-venv
 [ "$(id -u)" != 0 ] || export PYTHON=${PYTHON:-/usr/bin/python3}
 need_account

@@ -11,18 +11,14 @@
 
 . "$(dirname "$0")/lib.sh"
 
-pg_config=${PG_CONFIG:-}
-if [ -z "$pg_config" ]; then
-	"$anago_root/ci/pg.sh" install 18
-	pg_config=$("$anago_root/ci/pg.sh" config 18)
-fi
+need_server 18
 need_packages libipc-run-perl perl
 need_account
 tap=tap${ANAGO_VARIANT:+ $ANAGO_VARIANT}
-modules=$(dirname "$("$pg_config" --pgxs)")/../../src/test/perl
-regress=$(dirname "$("$pg_config" --pgxs)")/../../src/test/regress/pg_regress
+modules=$(dirname "$("$PG_CONFIG" --pgxs)")/../../src/test/perl
+regress=$(dirname "$("$PG_CONFIG" --pgxs)")/../../src/test/regress/pg_regress
 [ -e "$modules/PostgreSQL/Test/Cluster.pm" ] ||
-	die "$("$pg_config" --version) has no TAP test modules in $modules"
+	die "$("$PG_CONFIG" --version) has no TAP test modules in $modules"
 
 work=$(mktemp -d /tmp/anago-tap.XXXXXX)
 kept=$ANAGO_CACHE/tap
@@ -30,7 +26,7 @@ trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 copy_sources "$work/src"
 logged "$ANAGO_CACHE/log/tap-build.log" make -s -C "$work/src" -j"$ANAGO_JOBS" \
-	PG_CONFIG="$pg_config" COPT=-Werror install || die "cannot build anago"
+	PG_CONFIG="$PG_CONFIG" COPT=-Werror install || die "cannot build anago"
 mkdir "$work/run" "$work/tmp"
 own "$work"
 
@@ -44,7 +40,7 @@ rc=0
 for file in "${files[@]}"; do
 	name=$(basename "$file" .pl)
 	status=0
-	(cd "$work/src" && PATH=$("$pg_config" --bindir):$PATH PG_REGRESS=$regress \
+	(cd "$work/src" && PATH=$("$PG_CONFIG" --bindir):$PATH PG_REGRESS=$regress \
 		TMPDIR=$work/tmp TESTDATADIR=$work/run TESTLOGDIR=$work/run/log PGPORT=5640 \
 		as_user env -u INITDB_TEMPLATE perl -I "$modules" "$file") \
 		>"$work/out" 2>"$work/err" </dev/null || status=$?

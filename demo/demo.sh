@@ -15,11 +15,7 @@
 begin=$SECONDS
 work=$anago_root/demo/work
 
-if [ -z "${PG_CONFIG:-}" ]; then
-	"$anago_root/ci/pg.sh" install 15
-	PG_CONFIG=$("$anago_root/ci/pg.sh" config 15)
-fi
-export PG_CONFIG
+need_server 15
 if [ "$(id -u)" = 0 ]; then
 	need_packages python3 python3-venv
 	PYTHON=${PYTHON:-/usr/bin/python3}

@@ -23,7 +23,7 @@ typedef struct List
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t given = PTHREAD_COND_INITIALIZER;
-static List todo = {NULL, &todo.first};
+static List pending = {NULL, &pending.first};
 static List done = {NULL, &done.first};
 static int	image_fd;
 static int	event_fd;
@@ -94,9 +94,9 @@ worker_main(void *unused)
 	{
 		Request    *request;
 
-		while (todo.first == NULL)
+		while (pending.first == NULL)
 			pthread_cond_wait(&given, &lock);
-		request = remove_first(&todo);
+		request = remove_first(&pending);
 		pthread_mutex_unlock(&lock);
 		perform(request);
 		pthread_mutex_lock(&lock);
@@ -137,7 +137,7 @@ void
 workers_give(Request *request)
 {
 	pthread_mutex_lock(&lock);
-	append(&todo, request);
+	append(&pending, request);
 	pthread_cond_signal(&given);
 	pthread_mutex_unlock(&lock);
 }

@@ -85,7 +85,7 @@ def report(bench, section, done):
         stock, mine = (of(done, query, name) for name in ("stock", "with anago"))
         quotient = ratio(done, query, "stock", "with anago")
         cpu = ratio(done, query, "stock", "with anago",
-                    lambda run: max(run.cpu_seconds, 1e-6))
+                    lambda run: run.some_cpu_seconds)
         used = "Anago" in mine[0].plan
         rows.append([query, summary(stock), summary(mine), quotient,
                      f"{cpu.median:.2f}",

@@ -70,6 +70,11 @@ class Run:
         self.marks = " ".join(filter(None, [self.marks, text]))
 
     @property
+    def some_cpu_seconds(self) -> float:
+        """CPU seconds to divide by: short runs may have used less than a tick."""
+        return max(self.cpu_seconds, 1e-6)
+
+    @property
     def stopped(self) -> bool:
         """Did it hit its statement_timeout?  Then seconds are that limit."""
         return STOPPED in self.marks
