@@ -8,11 +8,13 @@
  *	  files.c	 what the kernel asks of the file system besides reading
  *	  model.c	 when a read is due
  *	  heap.c	 the reads that are held back
+ *	  memory.c	 the image's contents in memory
  *	  workers.c	 threads for what may block
  *	  stats.c	 what was done, and how punctually
  *	  options.c	 the command line
  *
- * One thread does everything that must be in time.  A read is given its due
+ * One thread does everything that must be in time, on a processor of its own
+ * as far as it needs one.  A read is given its due
  * time when it arrives; its data are taken from the page cache of the image at
  * once, or by a worker if they are not there.  It then waits in the heap.  So
  * the image's own latency is part of the emulated one and does not add to it.
@@ -46,6 +48,7 @@
 
 #include "delayfs.h"
 #include "heap.h"
+#include "memory.h"
 #include "workers.h"
 
 #define NS_PER_S		1000000000ull
@@ -168,6 +171,7 @@ disk_read(fuse_req_t fuse, size_t size, off_t offset)
 		larger(options.tolerance, (due - arrived) / TOLERANCE_PART);
 	stats.reads++;
 	stats.bytes += size;
+	stats.model_ns += due - arrived;
 	if (read_from_cache(request))
 		hold(request);
 	else
@@ -316,6 +320,28 @@ serve(struct fuse_session *session)
 }
 
 /*
+ * Stay on one processor, the last one.  Moved to and fro between those of a busy
+ * server, 45% of the replies were late in some runs; staying, 0.4% at most.
+ */
+static void
+stay_on_one_processor(void)
+{
+	cpu_set_t	allowed;
+	cpu_set_t	last;
+
+	if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
+		return;
+	for (int cpu = CPU_SETSIZE - 1; cpu >= 0; cpu--)
+		if (CPU_ISSET(cpu, &allowed))
+		{
+			CPU_ZERO(&last);
+			CPU_SET(cpu, &last);
+			sched_setaffinity(0, sizeof(last), &last);
+			return;
+		}
+}
+
+/*
  * A device does not wait for a processor.  Nor do its interrupts wait for one
  * to be woken, which takes tens of us in a virtual machine, several times for
  * each read: idle processors are kept awake for as long as the file is open.
@@ -333,6 +359,7 @@ be_punctual(void)
 		fprintf(stderr, "delayfs: processors may sleep: %s\n",
 				strerror(errno));
 
+	stay_on_one_processor();
 	prctl(PR_SET_TIMERSLACK, 1);
 	if (sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &priority) != 0)
 		setpriority(PRIO_PROCESS, 0, -20);
@@ -367,6 +394,7 @@ main(int argc, char **argv)
 		return 2;
 	if (open_image() != 0)
 		return 1;
+	memory_hold_image(image_fd, image_size);
 	session = fuse_session_new(&args, &file_operations,
 							   sizeof(file_operations), NULL);
 	if (session == NULL || fuse_set_signal_handlers(session) != 0 ||

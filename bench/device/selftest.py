@@ -77,6 +77,18 @@ def keeps_data(disk, name):
            f"{name}: and so past the page cache")
 
 
+def holds_image(disk, name):
+    """What was written stays in memory, though the kernel is asked to drop it."""
+    with open(next(disk.folder.glob("image-*")), "rb") as image:
+        os.posix_fadvise(image.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    disk.reset_counts()
+    with direct(disk.directory / "blocks") as read:
+        for number in range(BLOCKS):
+            read(number)
+    missed = disk.counts()["missed"]
+    ok(not missed, f"{name}: the image is held in memory, {missed} missed")
+
+
 def holds_back(disk, name):
     """However busy the machine: a read is never earlier than the model."""
     reads = 20
@@ -179,6 +191,7 @@ def all_of(outside):
     for name in ("network", "disks"):
         with device.emulated(name, outside, ROOM, check=False) as disk:
             keeps_data(disk, name)
+            holds_image(disk, name)
             holds_back(disk, name)
         goes_away(outside, name)
     with device.emulated("nvme", outside, ROOM, keep=True,

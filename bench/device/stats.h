@@ -12,6 +12,7 @@ typedef struct Stats
 {
 	uint64_t	reads;
 	uint64_t	bytes;
+	uint64_t	model_ns;		/* time of all reads by the model */
 	uint64_t	late;			/* reads replied later than is tolerated */
 	uint64_t	late_ns;		/* by how much later than due, in sum */
 	uint64_t	late_max_ns;
@@ -24,6 +25,6 @@ typedef struct Stats
 #define STATS_TEXT_MAX	512
 
 extern void stats_count_late(Stats *stats, uint64_t by);
-extern size_t stats_text(const Stats *stats, char *text);
+extern size_t stats_text(const Stats *stats, uint64_t held, char *text);
 
 #endif							/* STATS_H */

@@ -9,6 +9,8 @@
 #define _GNU_SOURCE
 #include "workers.h"
 
+#include "memory.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -77,7 +79,11 @@ static void
 perform(Request *request)
 {
 	if (request->kind != REQUEST_FALLOCATE)
+	{
 		request->result = transfer(request);
+		if (request->result > 0)
+			memory_hold(request->offset, request->result);
+	}
 	else
 		request->result = fallocate(image_fd, request->mode, request->offset,
 									request->size) == 0 ? 0 : -errno;
