@@ -193,7 +193,8 @@ def device_of(args):
         args.dir.mkdir(parents=True, exist_ok=True)
         yield args.dir, None
         return
-    with emulated(args.device, args.dir, file_bytes(args)) as disk:
+    # What other experiments have left there is theirs.
+    with emulated(args.device, args.dir, file_bytes(args), keep=True) as disk:
         for line in disk.checked:
             report.say(f"device: self-check: {line}")
         yield disk.directory, disk

@@ -6,6 +6,7 @@
 Below <outside>/emulated:
 
     image-N     the contents, a sparse file; N loop devices span it
+    image-N.whole   is there while these are whole and nobody uses them
     fuse/       delayfs: fuse/disk is the image with the device's latencies
     files/      ext4 on the loop device, or btrfs over several of them
     device.json which device is mounted, by which process
@@ -30,6 +31,7 @@ from lib import presets
 from lib.cluster import ClusterError
 from lib.fio import Fio
 from lib.machine import wait_until_quiet
+from lib.report import say
 
 PROGRAM = Path(__file__).parent.parent / "device"
 
@@ -43,6 +45,10 @@ IMAGE_LEAST = 1 << 30
 
 # Time that a read spends in the block layer and in FUSE: part of the latency.
 PATH_US = 25
+
+# Reads may take so many times the model's time on average, as the kernel sees
+# them: what waits before delayfs has seen it is late by no clock of delayfs.
+SLOWER_MOST = 1.25
 
 # Replies that come later than the model says by more than this and by more
 # than a tenth of the read's time are late; so many of them may be.
@@ -69,6 +75,7 @@ class Emulated:
     loops: list = field(default_factory=list)
     file_system: str = ""
     checked: list = field(default_factory=list)     # lines of the self-check
+    before: tuple = (0, 0)      # kernel_reads() when counts were last reset
 
     @property
     def directory(self) -> Path:
@@ -89,12 +96,30 @@ class Emulated:
 
     def reset_counts(self):
         (self.folder / "fuse" / "stats").write_text("reset")
+        self.before = kernel_reads(self.loops)
+
+    def punctuality(self) -> str:
+        """How long reads took since the counts were last reset."""
+        took, by_model = self._mean_us()
+        return (f"reads took {took:,.0f} us on average, by the model "
+                f"{by_model:,.0f}; {lateness(self.counts())}")
 
     def require_in_time(self, what="results are not reported"):
-        """Raise if replies were late since the counts were last reset."""
+        """Raise if reads were late since the counts were last reset."""
         now = self.counts()
-        if now["late"] > LATE_MOST * now["reads"]:
-            raise DeviceError(f"{self.preset.name}: {lateness(now)}: {what}")
+        took, by_model = self._mean_us()
+        if (now["late"] > LATE_MOST * now["reads"] or
+                took > SLOWER_MOST * by_model + TOLERANCE_US):
+            raise DeviceError(f"{self.preset.name}: {self.punctuality()}: "
+                              + what)
+
+    def _mean_us(self):
+        """Mean time of a read: as the kernel saw it, and by the model."""
+        reads, ms = (now - then for now, then in
+                     zip(kernel_reads(self.loops), self.before))
+        now = self.counts()
+        return (ms / max(reads, 1) * 1e3,
+                now["model_ns"] / max(now["reads"], 1) / 1e3)
 
     # --- the self-check ---------------------------------------------------
 
@@ -141,10 +166,18 @@ def counts(folder) -> dict:
                           "delayfs has ended") from None
 
 
+def kernel_reads(loops) -> tuple:
+    """(reads, ms that they took in sum) of block devices, since boot."""
+    stats = [Path(f"/sys/block/{Path(loop).name}/stat").read_text().split()
+             for loop in loops]
+    return sum(int(s[0]) for s in stats), sum(int(s[3]) for s in stats)
+
+
 def lateness(now) -> str:
     if not now["late"]:
         return "no reply was late"
-    return (f"{100 * now['late'] / now['reads']:.2f}% of the replies were late "
+    return (f"{now['missed']:,} of {now['reads']:,} reads had to go to the local "
+            "disk, " * bool(now["missed"]) + f"{100 * now['late'] / now['reads']:.2f}% of the replies were late "
             f"({100 * LATE_MOST:g}% may be), by "
             f"{now['late_ns'] / now['late'] / 1e3:,.0f} us on average")
 
@@ -196,8 +229,7 @@ def emulated(name, outside, room, keep=False, bring=(), check=True):
             with _undisturbed():
                 take_down(folder)
                 if not keep:
-                    for image in folder.glob("image-*"):
-                        image.unlink()
+                    _discard_images(folder)
 
 
 def require_programs(preset):
@@ -267,8 +299,9 @@ def _image(folder, preset, room, keep, bring) -> Path:
     """The image, new or kept; room for what comes onto it is made sure of."""
     image = folder / f"image-{preset.loops}"
     if not keep:
-        for old in folder.glob("image-*"):
-            old.unlink()
+        _discard_images(folder)
+    if not _whole(image).exists():
+        image.unlink(missing_ok=True)
     there = image.stat().st_blocks * 512 if image.exists() else 0
     room = max(room, sum(_bytes_of(root) for root in bring))
     needed = int(room * ROOM_FACTOR) + ROOM_MORE - there
@@ -284,8 +317,19 @@ def _image(folder, preset, room, keep, bring) -> Path:
     return image
 
 
+def _whole(image) -> Path:
+    """Its marker: flushes are not kept, so that a crash may have torn it."""
+    return image.with_suffix(".whole")
+
+
+def _discard_images(folder):
+    for image in folder.glob("image-*"):
+        image.unlink()
+
+
 def _bring_up(disk, image, program):
-    new = image.stat().st_blocks == 0
+    new = not _whole(image).exists()
+    _whole(image).unlink(missing_ok=True)
     for mount_point in (disk.folder / "fuse", disk.directory):
         mount_point.mkdir(exist_ok=True)
     daemon = _start(disk, image, program)
@@ -316,12 +360,18 @@ def _start(disk, image, program):
             stdin=subprocess.DEVNULL, stdout=output, stderr=output,
             start_new_session=True)         # Ctrl-C must not end it before us
     _note(disk, daemon)
-    end = time.monotonic() + PATIENCE_S
+    said = time.monotonic() + 2             # it may have to read much first
     while not mounted(disk.folder / "fuse"):
-        if daemon.poll() is not None or time.monotonic() > end:
+        if daemon.poll() is not None:
             raise DeviceError("delayfs did not start: "
                               + (log.read_text().strip() or "no reason given"))
+        if time.monotonic() > said:
+            say(f"{disk.preset.name}: bringing the device's "
+                f"{image.stat().st_blocks * 512 / 1e9:.1f} GB into memory")
+            said = float("inf")
         time.sleep(0.02)
+    if warning := log.read_text().strip():
+        say(warning)
     return daemon
 
 
@@ -356,19 +406,42 @@ def _mount(disk):
 def take_down(folder):
     """Whatever is up there, ours or of a run that was killed."""
     folder = Path(folder)
+    facts = facts_of(folder / "files")
+    whole = mounted(folder / "files") and _runs(folder, facts)
     if mounted(folder / "files"):
         _stop_servers(folder / "files")
-        _unmount(folder / "files")
+        whole = _unmount(folder / "files") and whole
     for loop in _loops_of(folder / "fuse" / "disk"):
         subprocess.run(["losetup", "--detach", loop], capture_output=True,
                        check=False)
     if mounted(folder / "fuse"):
         _unmount(folder / "fuse")
     _end_daemon(folder)
+    if whole:
+        _note_whole(folder / f"image-{len(facts['loops'])}")
     (folder / "device.json").unlink(missing_ok=True)
     for name in ("fuse", "files"):
         with contextlib.suppress(OSError):
             (folder / name).rmdir()
+
+
+def _runs(folder, facts) -> bool:
+    """Does delayfs still serve the device?"""
+    try:
+        return bool(facts and counts(folder))
+    except DeviceError:
+        return False
+
+
+def _note_whole(image):
+    """The file system was unmounted: what the image has is all there is."""
+    with contextlib.suppress(FileNotFoundError):
+        fd = os.open(image, os.O_RDONLY)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+        _whole(image).touch()
 
 
 def _stop_servers(files):
@@ -390,13 +463,18 @@ def _stop_servers(files):
             _wait_until(lambda: not Path(f"/proc/{pid}").exists())
 
 
-def _unmount(mount_point):
-    """Somebody may look at it just now; who stays keeps only its own view."""
+def _unmount(mount_point) -> bool:
+    """Somebody may look at it just now; who stays keeps only its own view.
+
+    Returns whether nobody did.
+    """
     def gone():
         return subprocess.run(["umount", mount_point], capture_output=True,
                               check=False).returncode == 0
-    if not _wait_until(gone, 10):
-        _run("umount", "--lazy", mount_point)
+    if _wait_until(gone, 10):
+        return True
+    _run("umount", "--lazy", mount_point)
+    return False
 
 
 def _loops_of(file):
