@@ -22,7 +22,7 @@
 
 bool		anago_debug_force = false;
 bool		anago_enable = false;
-double		anago_io_gain = 4.0;
+double		anago_io_gain = 3.0;
 int			anago_io_method = ANAGO_IO_AUTO;
 int			anago_max_inflight_reads = 256;
 int			anago_mode = ANAGO_MODE_OOO;
@@ -106,7 +106,7 @@ define_user_settings(void)
 	DefineCustomRealVariable("anago.io_gain",
 							 "Sets how many random page reads the planner takes to overlap.",
 							 "The cost of waiting for random pages is divided by this number.",
-							 &anago_io_gain, 4.0, 1.0, 1000.0,
+							 &anago_io_gain, 3.0, 1.0, 1000.0,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
 
 	DefineCustomEnumVariable("anago.io_method",

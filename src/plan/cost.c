@@ -22,9 +22,10 @@
  * or 0.125.  Going by docs/benchmarks.md, where a random read of stock's takes
  * 72 us for its 4.0, a page from the device costs a process more (about 8 us,
  * 0.4), and one that is in shared buffers less (under 1 us, 0.05).  With
- * anago.io_gain at 4, its default, a page of many in flight waits as long as
- * core's seq_page_cost says of a page that is read in order, and so a scan of
- * most of a table is not taken from a sequential scan.
+ * anago.io_gain at 3, its default, a page of many in flight waits a third
+ * longer than core's seq_page_cost says of a page that is read in order.  So a
+ * scan of most of a table is not taken from a sequential scan, nor from a
+ * bitmap scan, which core prices like the former if it fetches most pages.
  *
  * Visits.  Where an index leads to many rows of each page, in an order that
  * has nothing to do with the pages, each row is a visit of its own: a buffer
