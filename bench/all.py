@@ -15,13 +15,15 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from lib import load, page, places
+from lib import load, page, pgbench, places, skew, tpch
 from lib.cluster import ClusterError
 from lib.ending import main_of
 from lib.report import say
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "page"
+
+SMALLER = (0.3,)            # scales that scaling.py loads besides
 
 FIO_BYTES = 3 << 30         # fio reads each block once, two seconds at most
 
@@ -49,7 +51,8 @@ PARTS = (
     Part("selectivity", ("--repetitions", "1", "--limit", "10")),
     Part("tpch", ("--repetitions", "1", "--limit", "60")),
     Part("cost", ("--rounds", "5", "--plans", "20")),
-    Part("scaling", ("--repetitions", "1", "--sizes", "0.3", "1", *_fio(1))),
+    Part("scaling", ("--repetitions", "1", "--sizes",
+                     *(f"{size:g}" for size in (*SMALLER, 1)), *_fio(1))),
     Part("workers", ("--repetitions", "1", "--only",
                      "reads,serial,skew,cached,cpu", *_fio(1))),
     Part("one_process", ("--repetitions", "1", "--only",
@@ -60,7 +63,8 @@ PARTS = (
 def run(part, args) -> int:
     """Run one script to its end; its exit code."""
     argv = [sys.executable, str(part.script), "--scale", f"{args.scale:g}",
-            "--dir", str(args.dir), "--port", str(args.port),
+            "--device", args.device, "--dir", str(args.dir),
+            "--port", str(args.port),
             "--results", str(args.results), "--patience", "1", *part.options]
     if args.again:
         argv.append("--again")
@@ -80,7 +84,9 @@ def check(args):
     if cluster.running():
         raise ClusterError(f"a server runs on {cluster.data}: another bench? "
                            "Stop it first")
-    load.check_room(cluster, args.scale, 2 * FIO_BYTES)
+    load.check_room(cluster, args.scale, 2 * FIO_BYTES + pgbench.BYTES
+                    + skew.bytes_needed(args.scale)
+                    + sum(map(tpch.bytes_needed, SMALLER)))
 
 
 def main():
@@ -95,8 +101,12 @@ def main():
     parser.add_argument("--again", action="store_true",
                         help="also those whose results are there already")
     args = parser.parse_args()
-    parts = [p for p in PARTS if p.script.exists() and
-             (not args.only or p.name in args.only.split(","))]
+    names = [part.name for part in PARTS]
+    only = args.only.split(",") if args.only else names
+    if unknown := set(only) - set(names):
+        sys.exit(f"bench: no such experiment: {', '.join(sorted(unknown))}; "
+                 f"there are {', '.join(names)}")
+    parts = [part for part in PARTS if part.name in only]
     try:
         check(args)
     except ClusterError as err:

@@ -41,9 +41,15 @@ def header_line(document) -> str:
                                                     "PostgreSQL"))
     parts += [f"{document['cores']} cores ({document['cpu']})",
               f"{document['memory_gib']} GiB", f"kernel {document['kernel']}",
-              document.get("file_system", ""), f"commit {document['commit']}",
+              document.get("file_system", ""), _rounds(document), f"commit {document['commit']}",
               document["date"].split()[0]]
     return "*" + ", ".join(filter(None, parts)) + "*"
+
+
+def _rounds(document) -> str:
+    """How many runs the medians are of."""
+    number = document.get("options", {}).get("repetitions")
+    return f"{number} rounds" if number else ""
 
 
 def markdown(table, wanted) -> str:

@@ -8,10 +8,12 @@ See lib/load.py for how.
 import argparse
 import sys
 
+import psycopg
+
 from lib.cluster import ClusterError
 from lib.ending import main_of
 from lib.load import load
-from lib.places import add_place_options, cluster_of, storage
+from lib.places import add_place_options, cluster_of, count, storage
 from lib.session import only_one
 
 
@@ -20,7 +22,7 @@ def main():
         description=__doc__.split("\n\n")[0],
         formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     add_place_options(parser)
-    parser.add_argument("--jobs", type=int, default=2,
+    parser.add_argument("--jobs", type=count, default=2,
                         help="pieces loaded at the same time")
     args = parser.parse_args()
     try:
@@ -28,7 +30,7 @@ def main():
             seconds = load(cluster, args.scale, args.jobs)
             size = sum(f.stat().st_size for f in cluster.data.rglob("*")
                        if f.is_file())
-    except ClusterError as err:
+    except (ClusterError, psycopg.Error, OSError) as err:
         sys.exit(f"load: {err}")
     except KeyboardInterrupt:
         print("the same command goes on from here", file=sys.stderr)

@@ -199,14 +199,9 @@ class OneProcess:
 
     def pgbench(self):
         """Short read-only transactions: anago on, off, not loaded."""
-        def sink(side, round_, tps, cpu_us):
-            self.bench.records("pgbench", "pgbench -S", side, round_, 1 / tps,
-                               cpu_seconds=cpu_us / 1e6)
         self.cluster.stop()
-        with self.cluster.started(pgbench.SERVER):
-            pgbench.prepare(self.cluster)
-            figures = pgbench.rounds(self.cluster, ("-S",), PGBENCH_ROUNDS, sink)
-        rows, out = pgbench.report(figures)
+        rows, out = pgbench.report(pgbench.rounds(
+            self.bench, "pgbench", ("-S",), PGBENCH_ROUNDS))
         self.results.table("pgbench", "pgbench -S -M prepared, one client (on / "
                            f"off at least {TARGETS['pgbench']})",
                            pgbench.COLUMNS, rows)

@@ -26,14 +26,8 @@ TITLES = {"select": "pgbench -S -M prepared, one client",
 
 
 def transactions(bench, section):
-    def sink(side, round_, tps, cpu_us):
-        bench.records(section, " ".join(SCRIPTS[section]), side, round_, 1 / tps,
-                      cpu_seconds=cpu_us / 1e6)
-    with bench.cluster.started(pgbench.SERVER):
-        pgbench.prepare(bench.cluster)
-        figures = pgbench.rounds(bench.cluster, SCRIPTS[section],
-                                 bench.args.rounds, sink)
-    rows, out = pgbench.report(figures)
+    rows, out = pgbench.report(pgbench.rounds(
+        bench, section, SCRIPTS[section], bench.args.rounds))
     bench.results.table(section, TITLES[section], pgbench.COLUMNS, rows)
     return out
 

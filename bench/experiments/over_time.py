@@ -13,7 +13,6 @@ from dataclasses import asdict
 
 from lib import plots, queries, runs, session, variants
 from lib.ending import main_of
-from lib.machine import wait_until_quiet
 from lib.runs import of, ratio, summary
 from lib.sampler import Sampler
 
@@ -49,15 +48,11 @@ def measure(bench):
     bench.results.note_variants("over_time", wanted)
 
     def run_once(variant, repetition):
-        bench.cluster.restart_cold({**runs.COLD_SERVER, **variant.server})
-        with bench.cluster.connect(bench.dbname) as conn:
-            runs.set_session(conn, variant.session)
-            runs.plan_of(conn, variant.sql)
-            wait_until_quiet()
-            with Sampler(bench.cluster, bench.device,
-                         bench.args.interval) as sampler:
-                run = runs.run_here(bench.cluster, conn, bench.device, variant,
-                                    repetition)
+        with runs.connected_cold(bench.cluster, bench.dbname, variant) as conn, \
+                Sampler(bench.cluster, bench.device,
+                        bench.args.interval) as sampler:
+            run = runs.run_here(bench.cluster, conn, bench.device, variant,
+                                repetition)
         run.mark(runs.not_cold(run))
         samples[variant.name, repetition] = sampler.samples
         bench.say_run("over_time", run)
@@ -166,8 +161,8 @@ def main():
     args = parser.parse_args()
     with session.experiment(NAME, TITLE, QUESTION, args) as bench:
         wanted, done, samples = measure(bench)
-        write_samples(bench, samples)
         out = report(bench, wanted, done)
+        write_samples(bench, samples)
         plot(bench, wanted, done, samples)
         bench.results.finish(out)
 

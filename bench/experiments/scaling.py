@@ -9,6 +9,7 @@
                more and more
 """
 
+import statistics
 from contextlib import nullcontext
 from dataclasses import asdict
 
@@ -66,17 +67,7 @@ def inflight(bench):
                                                  if workers else "")})
               for depth in DEPTHS]
     done = bench.cold(wanted, "inflight")
-    device = {}
-    if bench.args.fio_seconds:
-        bench.cluster.stop()
-        fio = Fio(bench.cluster.root, bench.args.fio_bytes)
-        fio.lay_out()
-        try:
-            for depth in DEPTHS:
-                device[depth] = fio.random_reads(
-                    depth, "cache", bench.args.fio_seconds).reads_per_s
-        finally:
-            fio.remove()
+    device = fio_inflight(bench) if bench.args.fio_seconds else {}
     rows, out = [], {}
     for variant in wanted:
         mine = of(done, "C", variant.name)
@@ -92,6 +83,27 @@ def inflight(bench):
                                    "pages/s", "fio reads/s, page cache"], rows)
     plot_inflight(bench, out, device)
     return out
+
+
+def fio_inflight(bench) -> dict:
+    """{reads in flight: reads/s of fio, median}."""
+    bench.cluster.stop()
+    fio = Fio(bench.cluster.root, bench.args.fio_bytes)
+    fio.lay_out()
+    rates = {depth: [] for depth in DEPTHS}
+    try:
+        for repetition in range(bench.args.repetitions):
+            for depth in DEPTHS:
+                got = fio.random_reads(depth, "cache", bench.args.fio_seconds)
+                rates[depth].append(got.reads_per_s)
+                bench.records("inflight", "fio", f"fio {depth:,}", repetition,
+                              bench.args.fio_seconds,
+                              device_reads=round(got.reads_per_s
+                                                 * bench.args.fio_seconds),
+                              marks="busy" * got.busy)
+    finally:
+        fio.remove()
+    return {depth: statistics.median(some) for depth, some in rates.items()}
 
 
 def plot_inflight(bench, out, device):
@@ -132,7 +144,7 @@ def size(bench):
     found = {}
     for scale in bench.args.sizes:
         args = bench.args
-        here = type(args)(**{**vars(args), "scale": scale})
+        here = places.at_scale(args, scale)
         cluster = places.cluster_of(here)
         bench.cluster.stop()
         try:
@@ -209,8 +221,9 @@ def main():
     args = parser.parse_args()
     wanted = session.sections_of(args, SECTIONS)
     sections = {"processes": processes, "inflight": inflight, "size": size}
-    room = 2 * args.fio_bytes + sum(tpch.bytes_needed(s) for s in args.sizes
-                                    if s != args.scale)
+    room = 2 * args.fio_bytes + sum(
+        load.bytes_missing(places.cluster_of(places.at_scale(args, size)), size)
+        for size in args.sizes if size != args.scale)
     with session.experiment(NAME, TITLE, QUESTION, args,
                             extra_bytes=room) as bench:
         out = {name: sections[name](bench) for name in wanted}

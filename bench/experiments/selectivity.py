@@ -114,7 +114,7 @@ def report(bench, found):
             "plans": {n: found[n][share][0].plan for n in sums}}
     bench.results.table("seconds", "cold, seconds: median (range), * some runs "
                         "marked", ["share", "customers", *found,
-                                   "best of stock / anago ooo"], rows)
+                                   "best of these three / anago ooo"], rows)
     bench.results.table("choice", "what the planners chose",
                         ["share", "stock's choice", "choice with anago"],
                         [[f"{100 * s:g}%", *(found[n][s][0].plan if

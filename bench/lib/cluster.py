@@ -107,6 +107,12 @@ class Cluster:
             f"--{key}={value}" for key, value in settings.items()))
         return out.stdout.strip()
 
+    def takes(self, name, value) -> bool:
+        """Would a server of this version take that value for a setting?"""
+        done = self._run("postgres", "-D", self.data, "-C", name,
+                         f"--{name}={value}", check=False)
+        return done.returncode == 0
+
     # --- start and stop ---------------------------------------------------
 
     def start(self, settings=None, timeout_s=120):
@@ -133,6 +139,7 @@ class Cluster:
             self.stop()
             raise
         if done.returncode != 0:
+            self.stop()                 # it may only have taken too long
             raise ClusterError(f"the server did not start; {self.log} ends:\n"
                                + self.log_tail())
 

@@ -8,14 +8,20 @@ from pathlib import Path
 
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
-# More than this much of a core used by others marks a run as busy.  Kernel
-# threads count as others, and complete our reads: so not near zero.
-BUSY_CORES = 0.35
+# More than this much of a core used by others marks a run as busy.
+BUSY_CORES = 0.25
+
+# Programs that emulate hardware: what they take, a device would not.
+HARDWARE = {"delayfs"}
+
+KERNEL_THREAD = 0x00200000      # PF_KTHREAD, among the flags of proc(5)
 
 # CPU is counted in ticks of 10 ms, core by core: a short run sees noise.
 TICK_NOISE_S = 0.05
 
 QUIET_SAMPLE_S = 0.3
+
+NO_COMMIT = "none"          # a checkout without git
 
 # What figures are kept and shown in.
 SHOWN = ("bench/results", "docs", "README.md")
@@ -55,10 +61,15 @@ def commit() -> str:
     def git(*args):
         return subprocess.run(["git", "-C", here, *args], capture_output=True,
                               text=True, check=False).stdout.strip()
-    head = git("rev-parse", "--short", "--verify", "-q", "HEAD") or "none"
+    head = git("rev-parse", "--short", "--verify", "-q", "HEAD") or NO_COMMIT
     changed = git("status", "--porcelain", "-uno", "--", ":(top)",
                   *(f":(top,exclude){path}" for path in SHOWN))
     return head + ("+" if changed else "")
+
+
+def is_commit(text) -> bool:
+    """Does it name one state of the code?"""
+    return text != NO_COMMIT and not text.endswith("+")
 
 
 def _cpu_model() -> str:
@@ -84,7 +95,9 @@ class CpuWatch:
     """CPU used by a cluster, this process, and everybody else.
 
     Counted from start() to stop().  Without a cluster, what this process
-    started and waited for is the only thing that is ours.
+    started and waited for is the only thing that is ours.  Everybody else are
+    other programs, and other virtual machines as far as they took time from this
+    one.  Kernel threads are nobody's: most of what they do here are our reads.
     """
 
     def __init__(self, cluster=None):
@@ -103,10 +116,9 @@ class CpuWatch:
         """Return (CPU seconds of the cluster, cores used by others, busy)."""
         now = self._read()
         elapsed = max(now[0] - self._at[0], 1e-9)
-        all_cores = (now[1] - self._at[1]) / elapsed
-        cluster = now[2] - self._at[2]
-        client = (now[3] - self._at[3]) / elapsed
-        others = max(all_cores - cluster / elapsed - client, 0.0)
+        everybody, cluster, client = (
+            then - before for then, before in zip(now[1:], self._at[1:]))
+        others = max(everybody - cluster - client, 0.0) / elapsed
         disturbed = others * elapsed > BUSY_CORES * elapsed + TICK_NOISE_S
         return cluster, others, disturbed
 
@@ -116,14 +128,20 @@ class CpuWatch:
                   + times.children_user + times.children_system)
         cluster = (_tree_cpu_s(self.cluster.postmaster_pid())
                    if self.cluster else 0.0)
-        return time.monotonic(), _machine_cpu_s(), cluster, client
+        return (time.monotonic(), _programs_cpu_s() + _stolen_s(), cluster,
+                client)
 
 
-def _machine_cpu_s() -> float:
-    """Seconds all cores together have been busy (steal included)."""
+def _stolen_s() -> float:
+    """Seconds of all cores that the hypervisor gave to somebody else."""
     fields = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]
-    user, nice, system, _, _, irq, softirq, steal = map(int, fields[:8])
-    return (user + nice + system + irq + softirq + steal) / TICKS_PER_S
+    return int(fields[7]) / TICKS_PER_S
+
+
+def _programs_cpu_s() -> float:
+    """CPU of all programs that run, and of their children that have ended."""
+    return sum(sum(_process_times(pid, programs_only=True))
+               for pid in os.listdir("/proc") if pid.isdigit()) / TICKS_PER_S
 
 
 def _tree_cpu_s(pid) -> float:
@@ -133,10 +151,18 @@ def _tree_cpu_s(pid) -> float:
         sum(_process_times(child)[:2]) for child in children)) / TICKS_PER_S
 
 
-def _process_times(pid):
-    """utime, stime, cutime, cstime in ticks; zeros if it has just ended."""
+def _process_times(pid, programs_only=False):
+    """utime, stime, cutime, cstime in ticks; zeros if it has just ended.
+
+    programs_only: zeros for kernel threads and emulated hardware, too.
+    """
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
         return 0, 0, 0, 0
-    return tuple(map(int, stat.rsplit(")", 1)[1].split()[11:15]))
+    before, after = stat.rsplit(")", 1)
+    fields = after.split()
+    if programs_only and (int(fields[6]) & KERNEL_THREAD or
+                          before.split("(", 1)[1] in HARDWARE):
+        return 0, 0, 0, 0
+    return tuple(map(int, fields[11:15]))

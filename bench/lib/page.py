@@ -61,6 +61,7 @@ def write(folder) -> Path:
     found = results_of(folder)
     parts = [_head(found)]
     parts += [_section(folder, name, document) for name, document in found]
+    folder.mkdir(parents=True, exist_ok=True)
     target = folder / NAME
     target.write_text(
         "<!DOCTYPE html>\n<html lang='en'><head><meta charset='utf-8'>"

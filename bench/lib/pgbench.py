@@ -1,10 +1,11 @@
 """pgbench with anago not loaded, loaded and off, and on: taking turns."""
 
 import re
-import statistics
+from dataclasses import dataclass
 
-from lib.machine import CpuWatch
+from lib.machine import CpuWatch, wait_until_quiet
 from lib.report import say
+from lib.runs import ratio_of, summary
 
 DATABASE = "pgbench"
 SCALE = 20                  # 300 MB: in shared buffers
@@ -36,47 +37,60 @@ def prepare(cluster):
         conn.execute("create extension if not exists anago")
 
 
-def once(cluster, side, script, seconds=SECONDS):
-    """Transactions per second, and CPU of the server for each in us."""
+@dataclass(frozen=True)
+class Sample:
+    """One run of pgbench."""
+    tps: float
+    cpu_us: float           # of the server, for each transaction
+    marks: str              # "busy", or ""
+    stopped: bool = False
+
+
+def once(cluster, side, script, seconds=SECONDS) -> Sample:
     cpu = CpuWatch(cluster).start()
     out = cluster.program("pgbench", "-n", *script, "-M", "prepared", "-c", 1,
                           "-T", seconds,
                           f"dbname={DATABASE} options='{SIDES[side]}'")
-    cpu_seconds, *_ = cpu.stop()
+    cpu_seconds, _, disturbed = cpu.stop()
     tps = float(re.search(r"tps = ([\d.]+)", out.stdout)[1])
-    return tps, cpu_seconds / (tps * seconds) * 1e6
+    return Sample(tps, cpu_seconds / (tps * seconds) * 1e6, "busy" * disturbed)
 
 
-def rounds(cluster, script, number, sink, seconds=SECONDS):
-    """All sides in turn; {side: [(tps, CPU us)]}.  The first round warms up."""
-    figures = {side: [] for side in SIDES}
+def rounds(bench, section, script, number) -> dict:
+    """All sides in turn; {side: [Sample]}.  The first round warms up."""
+    samples = {side: [] for side in SIDES}
     names = list(SIDES)
-    for round_ in range(number + 1):
-        turn = round_ % len(names)
-        for side in names[turn:] + names[:turn]:
-            tps, cpu_us = once(cluster, side, script, seconds)
-            if round_:
-                figures[side].append((tps, cpu_us))
-                sink(side, round_, tps, cpu_us)
-        say(f"pgbench {' '.join(script)}: round {round_} of {number}")
-    return figures
+    with bench.cluster.started(SERVER):
+        prepare(bench.cluster)
+        for round_ in range(number + 1):
+            turn = round_ % len(names)
+            wait_until_quiet()
+            for side in names[turn:] + names[:turn]:
+                one = once(bench.cluster, side, script)
+                if round_ == 0:
+                    continue
+                samples[side].append(one)
+                bench.records(section, " ".join(script), side, round_,
+                              1 / one.tps, cpu_seconds=one.cpu_us / 1e6,
+                              marks=one.marks)
+            say(f"pgbench {' '.join(script)}: round {round_} of {number}")
+    return samples
 
 
-def report(figures):
+def report(samples):
     """(rows of a table, summary): ratios are medians over rounds.
 
     CPU is there too, because a busy machine does not disturb it as much.
     """
-    def over(side, which):
-        return statistics.median(on[which] / other[which] for on, other
-                                 in zip(figures["on"], figures[side]))
     rows, out = [], {}
-    for side, pairs in figures.items():
-        tps, cpu_us = (statistics.median(f) for f in zip(*pairs))
-        rows.append([side, f"{tps:,.0f}", f"{over(side, 0):.3f}",
-                     f"{cpu_us:.1f}", f"{1 / over(side, 1):.3f}"])
-        out[side] = {"tps": tps, "on_over": over(side, 0), "cpu_us": cpu_us,
-                     "cpu_over_on": 1 / over(side, 1)}
+    for side, mine in samples.items():
+        tps = summary(mine, lambda one: one.tps)
+        cpu_us = summary(mine, lambda one: one.cpu_us)
+        faster = ratio_of(samples["on"], mine, lambda one: one.tps)
+        cheaper = ratio_of(mine, samples["on"], lambda one: one.cpu_us)
+        rows.append([side, tps, faster, cpu_us, cheaper])
+        out[side] = {"tps": tps.median, "on_over": faster.median,
+                     "cpu_us": cpu_us.median, "cpu_over_on": cheaper.median}
     return rows, out
 
 

@@ -1,5 +1,6 @@
 """Where clusters are, by the same options in every script."""
 
+import argparse
 import os
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,13 @@ DEFAULT_PORT = 5650
 
 LOCAL = "local"
 DEVICES = (LOCAL, "nvme", "cloud", "network", "disks")
+
+
+def count(text) -> int:
+    """A number from 1 on, from the command line."""
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 on")
+    return int(text)
 
 
 def add_place_options(parser, scale=1.0):
@@ -53,6 +61,11 @@ def storage(args, extra_bytes=0):
 
 def database_name(scale) -> str:
     return "tpch" + f"{scale:g}".replace(".", "_")
+
+
+def at_scale(args, scale):
+    """The same options, for another scale."""
+    return argparse.Namespace(**{**vars(args), "scale": scale})
 
 
 def cluster_of(args) -> Cluster:

@@ -30,6 +30,7 @@ FOOTER = ("postgresql", "cpu", "cores", "memory_gib", "device", "commit")
 
 def save(figure, results, suffix=""):
     """Write PNG and SVG beside the results, with a footer that says where."""
+    results.require_reportable()
     facts = results.header
     figure.text(0.01, 0.005, " · ".join(f"{key} {facts[key]}" for key in FOOTER
                                         if key in facts),

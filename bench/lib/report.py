@@ -35,7 +35,7 @@ class Results:
         self.tables = []
         self.plots = []
         self.notes = []
-        self.before_finish = lambda: None   # raises if nothing may be reported
+        self.require_reportable = lambda: None      # raises if they are not
         self._file = None
         self._writer = None
 
@@ -68,6 +68,7 @@ class Results:
 
     def table(self, key, title, columns, rows):
         """Print a table and keep it under `key`."""
+        self.require_reportable()
         rows = [[str(cell) for cell in row] for row in rows]
         self.tables.append({"key": key, "title": title, "columns": columns,
                             "rows": rows})
@@ -75,7 +76,7 @@ class Results:
 
     def finish(self, summary: dict):
         """The CSV file gets its name, and the JSON file is written."""
-        self.before_finish()
+        self.require_reportable()
         if self._file:
             self._file.close()
             os.replace(self.path(".csv.part"), self.path(".csv"))

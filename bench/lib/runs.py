@@ -1,8 +1,8 @@
 """Timed runs: interleaved repetitions, cold or cached, rows compared.
 
-Cold means: server stopped, its files out of the kernel's cache, server
-started, catalogs and the index's meta page warmed by planning the query, then
-the query.  That it was cold is checked: the device must have read at least
+Cold means: server stopped and started, catalogs and the index's meta page
+warmed by planning the query, its files out of the kernel's cache, then the
+query.  That it was cold is checked: the device must have read at least
 COLD_FRACTION of the bytes that were missing in shared buffers.
 """
 
@@ -11,10 +11,12 @@ import json
 import re
 import statistics
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import psycopg
 
+from lib.cluster import drop_caches
 from lib.machine import CpuWatch, wait_until_quiet
 
 BLOCK = 8192
@@ -162,13 +164,26 @@ def run_here(cluster, conn, device, variant, repetition, loops=1) -> Run:
 
 def run_cold(cluster, dbname, device, variant, repetition) -> Run:
     """Run once with nothing cached, in a server of its own."""
-    cluster.restart_cold({**COLD_SERVER, **variant.server})
-    with cluster.connect(dbname) as conn:
-        set_session(conn, variant.session)
-        wait_until_quiet()
+    with connected_cold(cluster, dbname, variant) as conn:
         run = run_here(cluster, conn, device, variant, repetition)
     run.mark(not_cold(run))
     return run
+
+
+@contextmanager
+def connected_cold(cluster, dbname, variant):
+    """Yield a connection to a new server that has only planned the query.
+
+    Planning reads the beginnings of indexes, and the kernel reads ahead there:
+    so the caches are dropped again.
+    """
+    cluster.restart_cold({**COLD_SERVER, **variant.server})
+    with cluster.connect(dbname) as conn:
+        set_session(conn, variant.session)
+        plan_of(conn, variant.sql)
+        drop_caches(cluster.data)
+        wait_until_quiet()
+        yield conn
 
 
 def not_cold(run) -> str:
@@ -234,11 +249,13 @@ class Summary:
     high: float
     runs: int
     marked: int
-    stopped: bool = False
+    bound: str = ""         # ">": it is at least that, "<": at most, "<>": none
 
     def __str__(self):
-        if self.stopped:
-            return f"> {short(self.median)}"
+        if len(self.bound) > 1:
+            return ""
+        if self.bound:
+            return f"{self.bound} {short(self.median)}"
         if self.runs == 1:
             return short(self.median) + ("*" if self.marked else "")
         return (f"{short(self.median)} ({short(self.low)}-{short(self.high)})"
@@ -257,7 +274,7 @@ def summary(runs, what=lambda run: run.seconds) -> Summary:
     values = [what(run) for run in used]
     return Summary(statistics.median(values), min(values), max(values),
                    len(values), len(runs) - len(clean),
-                   any(run.stopped for run in used))
+                   ">" * any(run.stopped for run in used))
 
 
 def of(runs, query, variant):
@@ -266,13 +283,22 @@ def of(runs, query, variant):
 
 
 def ratio(runs, query, above, below, what=lambda run: run.seconds) -> Summary:
-    """what(above) / what(below), taken in each repetition, then summed up."""
-    pairs = zip(of(runs, query, above), of(runs, query, below))
+    """what(above) / what(below) of two variants of a query."""
+    return ratio_of(of(runs, query, above), of(runs, query, below), what)
+
+
+def ratio_of(above, below, what) -> Summary:
+    """what(one) / what(other), taken in each repetition, then summed up.
+
+    Where one side was stopped it is a bound, where both were it says nothing.
+    """
+    pairs = list(zip(above, below))
+    bounds = {(">" * a.stopped + "<" * b.stopped) for a, b in pairs} - {""}
     ratios = [(what(a) / what(b), bool(a.marks or b.marks)) for a, b in pairs]
     clean = [value for value, marked in ratios if not marked]
     used = clean if len(clean) >= 3 else [value for value, _ in ratios]
     return Summary(statistics.median(used), min(used), max(used), len(used),
-                   sum(marked for _, marked in ratios))
+                   sum(marked for _, marked in ratios), "".join(sorted(bounds)))
 
 
 def explain_analyze(conn, sql) -> dict:

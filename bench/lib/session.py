@@ -36,7 +36,7 @@ def parser(doc, repetitions=5, scale=1.0):
         description=doc.split("\n\n")[0],
         formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     places.add_place_options(made, scale)
-    made.add_argument("--repetitions", type=int, default=repetitions,
+    made.add_argument("--repetitions", type=places.count, default=repetitions,
                       help="interleaved rounds; medians are taken over them")
     made.add_argument("--patience", type=float, default=5,
                       help="seconds that a run waits for a quiet machine")
@@ -173,11 +173,13 @@ def experiment(name, title, question, args, needs_anago=True, extra_bytes=0):
     args.label = getattr(args, "label", args.device)
     full = f"{name}-sf{args.scale:g}-{args.label}"
     options = options_of(args)
-    if not args.again and is_finished(args.results, full, options):
-        report.say(f"{name}: {args.results / full}.json has it already, of this "
-                   "commit and with these options; --again takes it anew")
-        sys.exit(0)
     try:
+        server = places.cluster_of(args).version()
+        if not args.again and is_finished(args.results, full, options, server):
+            report.say(f"{name}: {args.results / full}.json has it already, of "
+                       "this commit and server and with these options; --again "
+                       "takes it anew")
+            sys.exit(0)
         with places.storage(args, extra_bytes) as disk, \
                 only_one(places.cluster_of(args)) as cluster:
             try:
@@ -196,11 +198,11 @@ def experiment(name, title, question, args, needs_anago=True, extra_bytes=0):
                 if disk:
                     disk.reset_counts()
                     results.header["limit"] = disk.limit
-                    results.before_finish = disk.require_in_time
+                    results.require_reportable = disk.require_in_time
                 yield Bench(args, cluster, dbname, device, results)
             finally:
                 cluster.stop()
-    except (ClusterError, runs.RowsDiffer) as err:
+    except (ClusterError, runs.RowsDiffer, psycopg.Error, OSError) as err:
         sys.exit(f"{name}: {err}")
 
 
@@ -211,12 +213,13 @@ def options_of(args) -> dict:
             if key not in ignored}
 
 
-def is_finished(folder, full_name, options) -> bool:
-    """Are there results of this commit, taken with these options?"""
+def is_finished(folder, full_name, options, server=None) -> bool:
+    """Are there results of this commit and server, taken with these options?"""
     header = report.read(folder / (full_name + ".json"))
     commit = machine.commit()
-    return (header.get("commit") == commit and not commit.endswith("+")
-            and header.get("options") == report.plain(options))
+    return (header.get("commit") == commit and machine.is_commit(commit)
+            and header.get("options") == report.plain(options)
+            and header.get("postgresql") == server)
 
 
 @contextmanager

@@ -28,7 +28,10 @@ def bytes_needed(scale) -> int:
 
 
 def ensure(cluster, dbname):
-    """Make the tables unless they are there; one transaction, so all or none."""
+    """Make the tables unless they are there.
+
+    They get their schema's name last: what was interrupted is made again.
+    """
     orders = next(t for t in tpch.TABLES if t.name == "orders")
     with cluster.started({"wal_level": "minimal", "max_wal_senders": 0}), \
             cluster.connect(dbname) as conn:
@@ -41,16 +44,18 @@ def ensure(cluster, dbname):
                            else name for name in columns)
         with conn.transaction():
             conn.execute("set local max_parallel_workers_per_gather = 0")
-            conn.execute("create schema skewed")
-            conn.execute(f"create table skewed.orders ({orders.columns})")
-            conn.execute(f"insert into skewed.orders select {chosen} "
+            conn.execute("drop schema if exists skewed_part cascade")
+            conn.execute("create schema skewed_part")
+            conn.execute(f"create table skewed_part.orders ({orders.columns})")
+            conn.execute(f"insert into skewed_part.orders select {chosen} "
                          "from public.orders")
-            conn.execute("alter table skewed.orders add primary key "
+            conn.execute("alter table skewed_part.orders add primary key "
                          "(o_orderkey)")
             for column in orders.indexes:
-                conn.execute(f"create index on skewed.orders ({column})")
-        conn.execute("vacuum (freeze, analyze) skewed.orders")
+                conn.execute(f"create index on skewed_part.orders ({column})")
+        conn.execute("vacuum (freeze, analyze) skewed_part.orders")
         conn.execute("checkpoint")
+        conn.execute("alter schema skewed_part rename to skewed")
 
 
 def describe(cluster, dbname) -> str:

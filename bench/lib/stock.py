@@ -7,7 +7,6 @@ The tuned servers may use four times as many workers as there are cores, because
 stock's workers mostly wait for their reads.
 """
 
-import subprocess
 from dataclasses import dataclass, field, replace
 
 from lib import queries
@@ -44,9 +43,6 @@ class Tuning:
     def variant(self, query, sql) -> Variant:
         return Variant("stock, " + self.name, sql, self.session, self.server,
                        query)
-
-
-DEFAULTS = Tuning("defaults", {})
 
 
 def tunings(cluster, cores) -> list:
@@ -92,9 +88,7 @@ def _ways_to_read(cluster):
 
 def has_io_uring(cluster) -> bool:
     """Was this server built with liburing (18 and later)?"""
-    options = subprocess.run([cluster.bindir / "pg_config", "--configure"],
-                             capture_output=True, text=True, check=False)
-    return cluster.major() >= 18 and "--with-liburing" in options.stdout
+    return cluster.major() >= 18 and cluster.takes("io_method", "io_uring")
 
 
 def best_of(bench, query, section, finalists, others=()):
