@@ -16,7 +16,7 @@ IN_FLIGHT_PER_LOOP = 128
 # What the emulation itself can do beside a busy server.  It is made part of
 # the model: beyond it replies would be late, and results not those of any
 # device.  ANAGO_DEVICE_READS_PER_S sets another limit for this machine.
-EMULATED_PER_CORE = 20_000
+EMULATED_PER_CORE = 10_000
 EMULATED_MOST = 80_000
 
 SIMULATED_READS = 20_000

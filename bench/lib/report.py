@@ -36,6 +36,7 @@ class Results:
         self.plots = []
         self.notes = []
         self.require_reportable = lambda: None      # raises if they are not
+        self.last_note = None       # says something that is known at the end
         self._file = None
         self._writer = None
 
@@ -77,6 +78,8 @@ class Results:
     def finish(self, summary: dict):
         """The CSV file gets its name, and the JSON file is written."""
         self.require_reportable()
+        if self.last_note:
+            self.note(self.last_note())
         if self._file:
             self._file.close()
             os.replace(self.path(".csv.part"), self.path(".csv"))

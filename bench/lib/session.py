@@ -199,6 +199,7 @@ def experiment(name, title, question, args, needs_anago=True, extra_bytes=0):
                     disk.reset_counts()
                     results.header["limit"] = disk.limit
                     results.require_reportable = disk.require_in_time
+                    results.last_note = disk.punctuality
                 yield Bench(args, cluster, dbname, device, results)
             finally:
                 cluster.stop()
