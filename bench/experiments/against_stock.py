@@ -41,8 +41,9 @@ def variants_of_anago(bench, query, workers):
 def measure(bench, query):
     """All runs of one query, and the names of stock's best and anago's best."""
     mine = variants_of_anago(bench, query, bench.args.workers)
-    others = [variants.stock_defaults(query),
-              variants.stock_same_plan(query, "stock, same plan"), *mine]
+    others = [stock.stopped_after(bench.args.limit, variant) for variant in
+              (variants.stock_defaults(query),
+               variants.stock_same_plan(query, "stock, same plan"), *mine)]
     done, best = stock.best_of(bench, query, "against_stock",
                                bench.args.finalists, others)
     fastest = min((v.name for v in mine), key=lambda name:
@@ -127,6 +128,9 @@ def options(parser):
                         help="cores that tuned stock may plan for")
     parser.add_argument("--finalists", type=int, default=3,
                         help="tuned settings that get all rounds")
+    parser.add_argument("--limit", type=float, default=0,
+                        help="seconds after which a run is stopped (tuned "
+                        "settings are as soon as they are hopeless); 0: never")
     variants.options_of_anago(parser)
 
 

@@ -120,9 +120,13 @@ def best_of(bench, query, section, finalists, others=()):
 
 def _within(variant, tried) -> Variant:
     """The variant, with a limit to its time after what has been tried."""
-    best = min((run.seconds for run in tried if not run.stopped), default=None)
-    if best is None:
+    best = min((run.seconds for run in tried if not run.stopped), default=0)
+    return stopped_after(best and max(GIVE_UP * best, GIVE_UP_LEAST_S), variant)
+
+
+def stopped_after(seconds, variant) -> Variant:
+    """The variant with that limit to its time; 0: with none."""
+    if not seconds:
         return variant
-    limit = round(1000 * max(GIVE_UP * best, GIVE_UP_LEAST_S))
-    return replace(variant, session={**variant.session,
-                                     "statement_timeout": limit})
+    return replace(variant, session={
+        **variant.session, "statement_timeout": f"{round(1000 * seconds)}ms"})
