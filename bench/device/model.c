@@ -30,7 +30,8 @@ model_due(Model *model, uint64_t arrival, uint64_t offset, size_t size)
 	uint64_t	start = later(arrival, model->next_start);
 	uint64_t	due = start + model->latency;
 
-	model->next_start = start + model->interval;
+	model->next_start = start + later(model->interval,
+									  size * model->per_kib / 1024);
 	if (model->spindles > 0 && size > 0)
 	{
 		uint64_t	last = (offset + size - 1) / model->stripe;

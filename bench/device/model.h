@@ -2,13 +2,12 @@
  * model.h
  *	  When the emulated device would have completed a read.
  *
- * A read costs one unit, whatever its size: the model is of operations, not of
- * bandwidth.  That favours large sequential reads, that is, full scans.
- *
- * Three terms, each of which may be absent:
+ * Four terms, each of which may be absent:
  *
  *	  latency	every read takes so long; any number of them at once
  *	  interval	reads start at least so far apart (a cap on reads/s)
+ *	  per_kib	nor do they start before the one before could be passed on (a
+ *				cap on bytes/s)
  *	  spindles	a read occupies each spindle that it touches for `seek`;
  *				spindles are striped over the device by `stripe` bytes
  */
@@ -24,6 +23,7 @@ typedef struct Model
 {
 	uint64_t	latency;		/* ns */
 	uint64_t	interval;		/* ns; 0: no cap */
+	uint64_t	per_kib;		/* ns; 0: no cap */
 	uint64_t	seek;			/* ns */
 	uint64_t	stripe;			/* bytes */
 	int			spindles;		/* 0: none */

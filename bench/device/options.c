@@ -14,6 +14,7 @@ static const char usage[] =
 "parallel device; MOUNTPOINT/stats says what it did.  Ends when unmounted.\n"
 "  --latency-us N    every read takes so long\n"
 "  --reads-per-s N   at most so many reads start in a second\n"
+"  --mb-per-s N      at most so many million bytes in a second\n"
 "  --spindles N      a read occupies one of so many spindles ...\n"
 "  --seek-us N       ... for so long\n"
 "  --stripe-kib N    spindles are striped by so much (default 64)\n"
@@ -24,6 +25,7 @@ static const char usage[] =
 static const struct option names[] = {
 	{"latency-us", required_argument, NULL, 'l'},
 	{"reads-per-s", required_argument, NULL, 'r'},
+	{"mb-per-s", required_argument, NULL, 'b'},
 	{"spindles", required_argument, NULL, 's'},
 	{"seek-us", required_argument, NULL, 'k'},
 	{"stripe-kib", required_argument, NULL, 'u'},
@@ -53,6 +55,9 @@ set(int which, uint64_t value, Options *options, Model *model)
 			break;
 		case 'r':
 			model->interval = value > 0 ? 1000000000 / value : 0;
+			break;
+		case 'b':
+			model->per_kib = value > 0 ? 1024000 / value : 0;
 			break;
 		case 's':
 			model->spindles = value;

@@ -19,6 +19,9 @@ IN_FLIGHT_PER_LOOP = 128
 EMULATED_PER_CORE = 10_000
 EMULATED_MOST = 80_000
 
+# Every byte is copied twice on its way.
+EMULATED_MB_PER_S_PER_CORE = 250
+
 SIMULATED_READS = 20_000
 
 
@@ -31,6 +34,7 @@ class Preset:
     spindles: int = 0
     seek_us: int = 0            # for which a read occupies a spindle
     loops: int = 1              # loop devices that the file system spans
+    mb_per_s: int = 0           # most bytes in a second; always the emulation's
     capped_by: str = "device"   # whose limit reads_per_s is
 
     @property
@@ -54,7 +58,7 @@ class Preset:
     def options(self) -> list:
         """The model, for delayfs's command line."""
         terms = {"latency-us": self.latency_us,
-                 "reads-per-s": self.reads_per_s,
+                 "reads-per-s": self.reads_per_s, "mb-per-s": self.mb_per_s,
                  "spindles": self.spindles, "seek-us": self.seek_us}
         return [f"--{name}={value}" for name, value in terms.items() if value]
 
@@ -65,6 +69,8 @@ class Preset:
             said.append(f"at most {self.reads_per_s:,} reads/s"
                         + " (the emulation's limit)"
                         * (self.capped_by != "device"))
+        if self.mb_per_s:
+            said.append(f"at most {self.mb_per_s:,} MB/s (the emulation's limit)")
         return ", ".join(said) + f", up to {self.in_flight} in flight"
 
     # --- what it can do ---------------------------------------------------
@@ -106,7 +112,8 @@ PRESETS = {preset.name: preset for preset in (
 
 def preset(name) -> Preset:
     """A preset as this machine can emulate it."""
-    found = PRESETS[name]
+    found = replace(PRESETS[name],
+                    mb_per_s=EMULATED_MB_PER_S_PER_CORE * os.cpu_count())
     limit = _emulation_limit()
     if limit and not 0 < found.most_reads_per_s <= limit:
         found = replace(found, reads_per_s=limit, capped_by="emulation")
