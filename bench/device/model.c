@@ -20,6 +20,13 @@ seek_on(Model *model, uint64_t stripe, uint64_t start)
 	return *free_at;
 }
 
+/* How long the bytes of a read are passed on, in ns. */
+uint64_t
+model_transfer(const Model *model, size_t size)
+{
+	return size * model->per_kib / 1024;
+}
+
 /*
  * Time at which a read that arrives now completes, in ns on the clock of
  * `arrival`.  Arrivals must not go backward.
@@ -31,7 +38,7 @@ model_due(Model *model, uint64_t arrival, uint64_t offset, size_t size)
 	uint64_t	due = start + model->latency;
 
 	model->next_start = start + later(model->interval,
-									  size * model->per_kib / 1024);
+									  model_transfer(model, size));
 	if (model->spindles > 0 && size > 0)
 	{
 		uint64_t	last = (offset + size - 1) / model->stripe;

@@ -33,6 +33,7 @@ typedef struct Model
 	uint64_t	free_at[MAX_SPINDLES];
 } Model;
 
+extern uint64_t model_transfer(const Model *model, size_t size);
 extern uint64_t model_due(Model *model, uint64_t arrival, uint64_t offset,
 						  size_t size);
 
