@@ -20,7 +20,7 @@ from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
 from lib import machine, places, plots, presets, report, session
 from lib.cluster import ClusterError
 from lib.device import Device, emulated
-from lib.emulated import LATE_MOST, DeviceError, lateness
+from lib.emulated import LATE_MOST, DeviceError, lateness, lateness_of
 from lib.ending import main_of
 from lib.fio import Fio, FioResult, version
 
@@ -57,8 +57,8 @@ def measure_once(bench, mode, depth, repetition):
         if bench.disk:
             bench.disk.reset_counts()
         got = bench.fio.random_reads(depth, mode, bench.args.seconds)
-        now = bench.disk.counts() if bench.disk else {"late": 0, "reads": 1}
-        late = now["late"] / max(1, now["reads"])
+        now = bench.disk.counts() if bench.disk else {}
+        late = lateness_of(now) if now else 0
         marks = " ".join(filter(None, ["busy" * got.busy,
                                        "late" * (late > LATE_MOST)]))
         bench.results.add({

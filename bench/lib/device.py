@@ -8,7 +8,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from lib.emulated import counts, emulated, facts_of
+from lib.emulated import LATE_MOST, counts, emulated, facts_of
 
 __all__ = ["Device", "Reads", "emulated"]
 
@@ -20,11 +20,17 @@ class Reads:
     """Counts since boot, or differences of them."""
     requests: int
     bytes: int
-    late: int = 0               # replies of an emulated device
+    late_ns: int = 0            # of an emulated device: what replies were late by
+    model_ns: int = 0           # and what all should have taken
 
     def __sub__(self, other):
-        return Reads(self.requests - other.requests, self.bytes - other.bytes,
-                     self.late - other.late)
+        return Reads(*(getattr(self, name) - getattr(other, name)
+                       for name in self.__dataclass_fields__))
+
+    @property
+    def late(self) -> bool:
+        """Was the emulated device noticeably slower than its model?"""
+        return self.late_ns > LATE_MOST * self.model_ns
 
 
 class Device:
@@ -53,9 +59,10 @@ class Device:
     def reads(self) -> Reads:
         """Reads that the device has completed, and how much."""
         fields = [stat.read_text().split() for stat in self._stats]
+        late = counts(self._folder) if self.facts else {}
         return Reads(sum(int(f[0]) for f in fields),
                      sum(int(f[2]) for f in fields) * SECTOR,
-                     counts(self._folder)["late"] if self.facts else 0)
+                     late.get("late_ns", 0), late.get("model_ns", 0))
 
 
 def _mount_of(path):

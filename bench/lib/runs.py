@@ -47,9 +47,6 @@ class Variant:
 
 STOPPED = "stopped"         # the mark of a run that took too long
 
-# So many replies of an emulated device may come later than its model says.
-LATE_FRACTION = 0.01
-
 
 @dataclass
 class Run:
@@ -155,7 +152,7 @@ def run_here(cluster, conn, device, variant, repetition, loops=1) -> Run:
               cpu_seconds / loops, round(others_cores, 3),
               "busy" if disturbed else "",
               len(rows), digest_of(rows), plan)
-    if getattr(reads, "late", 0) > LATE_FRACTION * reads.requests:
+    if reads.late:
         run.mark("late replies")
     if stopped:
         run.mark(STOPPED)
