@@ -28,7 +28,7 @@ BLOCK = re.compile(
     r".*?(<!-- end of figures -->)", re.S)
 
 
-def header_line(document) -> str:
+def header_line(document, table) -> str:
     """What the figures were measured with, in one line."""
     parts = []
     if "scale" in document:
@@ -41,15 +41,21 @@ def header_line(document) -> str:
                                                     "PostgreSQL"))
     parts += [f"{document['cores']} cores ({document['cpu']})",
               f"{document['memory_gib']} GiB", f"kernel {document['kernel']}",
-              document.get("file_system", ""), _rounds(document), f"commit {document['commit']}",
+              document.get("file_system", ""), _rounds(document, table), f"commit {document['commit']}",
               document["date"].split()[0]]
     return "*" + ", ".join(filter(None, parts)) + "*"
 
 
-def _rounds(document) -> str:
-    """How many runs the medians are of."""
+# Tables that are not of as many runs as the option --repetitions says.
+OTHER_ROUNDS = {"cached", "pgbench", "memory", "select", "tpcb", "planning"}
+
+
+def _rounds(document, table) -> str:
+    """How many runs a table's medians are of."""
     number = document.get("options", {}).get("repetitions")
-    return f"{number} rounds" if number else ""
+    if not number or table["key"] in OTHER_ROUNDS:
+        return ""
+    return f"{number} rounds" if number > 1 else "1 round"
 
 
 def markdown(table, wanted) -> str:
@@ -84,7 +90,7 @@ def block(match, page) -> str:
         if table["key"] == what:
             try:
                 return "\n\n".join([markdown(table, match["columns"]),
-                                    header_line(document)])
+                                    header_line(document, table)])
             except ValueError as err:
                 raise SystemExit(f"{page}: {name} {what}: {err}")
     raise SystemExit(f"{page}: {path.name} has no table {what!r}")

@@ -121,6 +121,7 @@ reply(Request *request)
 	if (request->result < 0)
 	{
 		stats.failed++;
+		stats.lost += request->kind == REQUEST_WRITE;
 		fuse_reply_err(request->fuse, -request->result);
 	}
 	else if (request->kind == REQUEST_READ)

@@ -167,7 +167,7 @@ ops_write(fuse_req_t request, fuse_ino_t inode, const char *data, size_t size,
 		disk_write(request, data, size, offset);
 		return;
 	}
-	*disk_stats() = (Stats) {0};
+	*disk_stats() = (Stats) {.lost = disk_stats()->lost};
 	fuse_reply_write(request, size);
 }
 

@@ -109,7 +109,7 @@ memory_hold(off_t offset, size_t size)
 		held += length;
 }
 
-/* Bytes that are held, a little too many at most. */
+/* Bytes that are held, about. */
 uint64_t
 memory_held(void)
 {

@@ -28,7 +28,7 @@ stats_text(const Stats *stats, uint64_t held, char *text)
 					"\"late\": %llu, "
 					"\"late_ns\": %llu, \"late_max_ns\": %llu, "
 					"\"missed\": %llu, \"writes\": %llu, \"failed\": %llu, "
-					"\"peak\": %llu, \"held\": %llu}\n",
+					"\"peak\": %llu, \"lost\": %llu, \"held\": %llu}\n",
 					(unsigned long long) stats->reads,
 					(unsigned long long) stats->bytes,
 					(unsigned long long) stats->model_ns,
@@ -39,5 +39,6 @@ stats_text(const Stats *stats, uint64_t held, char *text)
 					(unsigned long long) stats->writes,
 					(unsigned long long) stats->failed,
 					(unsigned long long) stats->peak,
+					(unsigned long long) stats->lost,
 					(unsigned long long) held);
 }

@@ -19,6 +19,7 @@ typedef struct Stats
 	uint64_t	missed;			/* reads not in the page cache of the image */
 	uint64_t	writes;
 	uint64_t	failed;			/* requests replied with an error */
+	uint64_t	lost;			/* writes among them; never reset */
 	uint64_t	peak;			/* most reads held at once */
 } Stats;
 

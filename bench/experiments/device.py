@@ -52,7 +52,7 @@ class Bench:
 # --- measuring -------------------------------------------------------------
 
 def measure_once(bench, mode, depth, repetition):
-    """One run of fio; again if replies were late.  Returns (result, late)."""
+    """The result of fio; run again while replies were late."""
     for attempt in range(ATTEMPTS):
         if bench.disk:
             bench.disk.reset_counts()
@@ -194,7 +194,8 @@ def device_of(args):
         yield args.dir, None
         return
     # What other experiments have left there is theirs.
-    with emulated(args.device, args.dir, file_bytes(args), keep=True) as disk:
+    with emulated(args.device, args.dir, 0, more=file_bytes(args),
+                  keep=True) as disk:
         for line in disk.checked:
             report.say(f"device: self-check: {line}")
         yield disk.directory, disk

@@ -223,6 +223,7 @@ def main():
     sections = {"processes": processes, "inflight": inflight, "size": size}
     room = 2 * args.fio_bytes + sum(
         load.bytes_missing(places.cluster_of(places.at_scale(args, size)), size)
+        if args.device == places.LOCAL else tpch.bytes_needed(size)
         for size in args.sizes if size != args.scale)
     with session.experiment(NAME, TITLE, QUESTION, args,
                             extra_bytes=room) as bench:

@@ -103,12 +103,13 @@ def report(bench, found):
         last = dict(points(bench.args))[share]
         sums = {name: summary(of_one[share]) for name, of_one in found.items()
                 if share in of_one}
-        best_stock = min((s.median for n, s in sums.items() if "stock" in n),
-                         default=math.nan)
+        best_stock = min((s.median for n, s in sums.items() if "stock" in n
+                          and not s.bound), default=math.nan)
         ooo = sums.get("anago ooo")
         rows.append([f"{100 * share:g}%", f"{last:,}",
                      *(sums.get(name, "") for name in found),
-                     f"{best_stock / ooo.median:.2f}" if ooo else ""])
+                     f"{best_stock / ooo.median:.2f}"
+                     if ooo and not ooo.bound else ""])
         out[f"{share:g}"] = {
             "customers": last, "seconds": {n: asdict(s) for n, s in sums.items()},
             "plans": {n: found[n][share][0].plan for n in sums}}

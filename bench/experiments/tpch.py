@@ -88,7 +88,7 @@ def report(bench, section, done):
                     lambda run: run.some_cpu_seconds)
         used = "Anago" in mine[0].plan
         rows.append([query, summary(stock), summary(mine), quotient,
-                     f"{cpu.median:.2f}",
+                     "" if cpu.bound else f"{cpu.median:.2f}",
                      "yes" if used else "no",
                      f"{summary(stock, lambda r: r.pages_missing).median:,.0f}",
                      f"{summary(mine, lambda r: r.pages_missing).median:,.0f}"])
@@ -123,6 +123,8 @@ def plot(bench, section, out):
     axes.bar(range(len(names)), [v - 1 for v in values], bottom=1,
              color=colours, width=0.8)
     for number, query in enumerate(names):
+        if bound := out[query]["ratio"]["bound"]:
+            axes.text(number, 1, bound if len(bound) == 1 else "?", ha="center")
         low, high = (out[query]["ratio"][k] for k in ("low", "high"))
         axes.plot([number, number], [low, high], color="#444444", linewidth=0.8)
     axes.axhline(1, color="#444444", linewidth=0.8)

@@ -200,10 +200,11 @@ def facts_of(mount_point):
 # --- up -------------------------------------------------------------------
 
 @contextlib.contextmanager
-def emulated(name, outside, room, keep=False, bring=(), check=True):
+def emulated(name, outside, room, more=0, keep=False, bring=(), check=True):
     """Yield an Emulated of preset `name`, its contents in files at `outside`.
 
-    room    bytes that will be written to it
+    room    bytes that will be written to it, or are there from the last time
+    more    bytes that will be written besides
     keep    leave the contents for the next run, and use those that are left
     bring   directories of clusters to copy onto it, unless they are there
     check   let fio check it first
@@ -220,7 +221,7 @@ def emulated(name, outside, room, keep=False, bring=(), check=True):
         try:
             take_down(folder)
             program = _build()
-            image = _image(folder, preset, room, keep, bring)
+            image = _image(folder, preset, room, more, keep, bring)
             disk = Emulated(preset, folder)
             _bring_up(disk, image, program)
             if check:
@@ -299,7 +300,7 @@ def _build() -> Path:
     return PROGRAM / "delayfs"
 
 
-def _image(folder, preset, room, keep, bring) -> Path:
+def _image(folder, preset, room, more, keep, bring) -> Path:
     """The image, new or kept; room for what comes onto it is made sure of."""
     image = folder / f"image-{preset.loops}"
     if not keep:
@@ -308,7 +309,7 @@ def _image(folder, preset, room, keep, bring) -> Path:
         image.unlink(missing_ok=True)
     there = image.stat().st_blocks * 512 if image.exists() else 0
     room = max(room, sum(_bytes_of(root) for root in bring))
-    needed = int(room * ROOM_FACTOR) + ROOM_MORE - there
+    needed = max(int(room * ROOM_FACTOR) - there, 0) + more + ROOM_MORE
     free = shutil.disk_usage(folder).free
     if free < needed:
         raise DeviceError(f"the emulated device needs {needed / 1e9:.1f} GB "
@@ -333,7 +334,6 @@ def _discard_images(folder):
 
 def _bring_up(disk, image, program):
     new = not _whole(image).exists()
-    _whole(image).unlink(missing_ok=True)
     for mount_point in (disk.folder / "fuse", disk.directory):
         mount_point.mkdir(exist_ok=True)
     daemon = _start(disk, image, program)
@@ -345,6 +345,7 @@ def _bring_up(disk, image, program):
             disk.folder / "fuse" / "disk").strip())
     disk.file_system = "ext4" if disk.preset.loops == 1 else "btrfs"
     _note(disk, daemon)
+    _whole(image).unlink(missing_ok=True)   # nothing was written to it yet
     if new:
         _make_file_system(disk)
     _mount(disk)
@@ -414,13 +415,15 @@ def take_down(folder):
     whole = mounted(folder / "files") and _runs(folder, facts)
     if mounted(folder / "files"):
         _stop_servers(folder / "files")
-        whole = _unmount(folder / "files") and whole
+        whole = _unmount(folder / "files") and _runs(folder, facts) and whole
     for loop in _loops_of(folder / "fuse" / "disk"):
         subprocess.run(["losetup", "--detach", loop], capture_output=True,
                        check=False)
     if mounted(folder / "fuse"):
         _unmount(folder / "fuse")
-    _end_daemon(folder)
+    _end_daemon(folder, patience=10 if whole else 1)
+    if mounted(folder / "fuse"):            # it was only about to be
+        _unmount(folder / "fuse")
     if whole:
         _note_whole(folder / f"image-{len(facts['loops'])}")
     (folder / "device.json").unlink(missing_ok=True)
@@ -430,9 +433,9 @@ def take_down(folder):
 
 
 def _runs(folder, facts) -> bool:
-    """Does delayfs still serve the device?"""
+    """Does delayfs still serve the device, and has it lost nothing?"""
     try:
-        return bool(facts and counts(folder))
+        return bool(facts) and not counts(folder)["lost"]
     except DeviceError:
         return False
 
@@ -489,7 +492,7 @@ def _loops_of(file):
                 yield f"/dev/{path.parent.parent.name}"
 
 
-def _end_daemon(folder):
+def _end_daemon(folder, patience):
     """delayfs ends with its mount; one that does not is ended."""
     facts = facts_of(folder / "files")
     if facts is None:
@@ -504,7 +507,7 @@ def _end_daemon(folder):
         except OSError:
             return True
         return str(folder / "fuse").encode() not in words
-    if not _wait_until(gone, 10):
+    if not _wait_until(gone, patience):
         os.kill(pid, signal.SIGKILL)
         _wait_until(gone)
 

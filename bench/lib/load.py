@@ -173,7 +173,7 @@ class Load:
         self._prepare_database()
         left = [s for s in self.steps.values() if s.name not in self.done]
         if self.done:
-            print(f"going on: {len(self.done)} of {len(self.steps)} steps "
+            print(f"going on: {len(self.done & self.steps.keys())} of {len(self.steps)} steps "
                   "are done", file=sys.stderr)
         total = sum(step.weight for step in left)
         with progress.Work(f"TPC-H {self.scale:g}", total) as self.work:

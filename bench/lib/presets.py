@@ -24,6 +24,8 @@ EMULATED_MB_PER_S_PER_CORE = 200
 
 SIMULATED_READS = 20_000
 
+BLOCK = 8192                # bytes of a random read
+
 
 @dataclass(frozen=True)
 class Preset:
@@ -50,10 +52,9 @@ class Preset:
     @property
     def most_reads_per_s(self) -> float:
         """What no number of reads in flight gets beyond; 0 for no limit."""
-        if not self.spindles:
-            return self.reads_per_s
-        all_busy = self.spindles / self.seek_us * 1e6
-        return min(all_busy, self.reads_per_s or all_busy)
+        limits = [self.reads_per_s, self.mb_per_s * 1e6 / BLOCK,
+                  self.spindles and self.spindles / self.seek_us * 1e6]
+        return min(filter(None, limits), default=0)
 
     def options(self) -> list:
         """The model, for delayfs's command line."""
@@ -84,8 +85,8 @@ class Preset:
         inside = min(depth, self.in_flight)
         rate = (self._rate_of_spindles(inside) if self.spindles
                 else inside / self.latency_us * 1e6)
-        if self.reads_per_s:
-            rate = min(rate, self.reads_per_s)
+        for limit in (self.reads_per_s, self.mb_per_s * 1e6 / BLOCK):
+            rate = min(rate, limit or rate)
         return rate, depth / rate * 1e6
 
     def _rate_of_spindles(self, depth) -> float:
@@ -115,7 +116,7 @@ def preset(name) -> Preset:
     found = replace(PRESETS[name],
                     mb_per_s=EMULATED_MB_PER_S_PER_CORE * os.cpu_count())
     limit = _emulation_limit()
-    if limit and not 0 < found.most_reads_per_s <= limit:
+    if limit and not 0 < PRESETS[name].most_reads_per_s <= limit:
         found = replace(found, reads_per_s=limit, capped_by="emulation")
     return found
 

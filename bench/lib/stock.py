@@ -110,6 +110,7 @@ def best_of(bench, query, section, finalists, others=()):
     ended = sorted((run for run in tried if not run.stopped),
                    key=lambda run: run.seconds)
     final = [run.variant for run in ended[:finalists]]
+    others = [v for v in others if not of(done, query, v.name)[0].stopped]
     if bench.args.repetitions > 1:
         done += bench.cold([*others, *(known[name] for name in final)],
                            section, bench.args.repetitions - 1, seen=seen,
