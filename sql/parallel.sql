@@ -21,6 +21,8 @@ $$;
 
 set anago.enable = on;
 set anago.debug_force = on;
+-- the plans below are those of this gain, whatever the default is
+set anago.io_gain = 4;
 
 -- Starting workers and passing on rows has its price, against which forced
 -- costs are nothing: no Gather.
@@ -127,7 +129,7 @@ select pq_workers('select * from pq_a join pq_b on pq_b.a = pq_a.k where grp < 1
 set parallel_setup_cost = 100;
 select pq_workers('select pq_a.k from pq_a where pq_a.k <= 100');
 select pq_shape('select pq_b.k from pq_a join pq_b on pq_b.a = pq_a.k where pq_a.k <= 100 and pq_costly(v)');
-reset anago.io_gain;
+set anago.io_gain = 4;
 reset enable_bitmapscan;
 set parallel_setup_cost = 0;
 set max_parallel_workers_per_gather = 2;
