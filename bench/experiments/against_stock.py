@@ -130,7 +130,7 @@ def options(parser):
                         help="tuned settings that get all rounds")
     parser.add_argument("--limit", type=float, default=0,
                         help="seconds after which a run is stopped (tuned "
-                        "settings are as soon as they are hopeless); 0: never")
+                        "settings may be earlier); 0: never")
     variants.options_of_anago(parser)
 
 

@@ -105,7 +105,8 @@ def best_of(bench, query, section, finalists, others=()):
     done = bench.cold(others, section, 1, seen=seen)
     tried = []
     for variant in known.values():
-        tried += bench.cold([_within(variant, tried)], section, 1, seen=seen)
+        tried += bench.cold([_within(variant, tried, bench.args.limit)],
+                            section, 1, seen=seen)
     done += tried
     ended = sorted((run for run in tried if not run.stopped),
                    key=lambda run: run.seconds)
@@ -119,10 +120,14 @@ def best_of(bench, query, section, finalists, others=()):
     return done, best
 
 
-def _within(variant, tried) -> Variant:
-    """The variant, with a limit to its time after what has been tried."""
+def _within(variant, tried, most) -> Variant:
+    """The variant, with a limit to its time after what has been tried.
+
+    most: s, the limit that all have; 0: none.
+    """
     best = min((run.seconds for run in tried if not run.stopped), default=0)
-    return stopped_after(best and max(GIVE_UP * best, GIVE_UP_LEAST_S), variant)
+    limits = (most, best and max(GIVE_UP * best, GIVE_UP_LEAST_S))
+    return stopped_after(min(filter(None, limits), default=0), variant)
 
 
 def stopped_after(seconds, variant) -> Variant:
