@@ -41,7 +41,8 @@ def header_line(document, table) -> str:
                                                     "PostgreSQL"))
     parts += [f"{document['cores']} cores ({document['cpu']})",
               f"{document['memory_gib']} GiB", f"kernel {document['kernel']}",
-              document.get("file_system", ""), _rounds(document, table), f"commit {document['commit']}",
+              document.get("file_system", ""), _rounds(document, table),
+              f"commit {document['commit']}",
               document["date"].split()[0]]
     return "*" + ", ".join(filter(None, parts)) + "*"
 

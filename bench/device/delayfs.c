@@ -13,11 +13,11 @@
  *	  stats.c	 what was done, and how punctually
  *	  options.c	 the command line
  *
- * One thread does everything that must be in time, on a processor of its own
- * as far as it needs one.  A read is given its due
- * time when it arrives; its data are taken from the page cache of the image at
- * once, or by a worker if they are not there.  It then waits in the heap.  So
- * the image's own latency is part of the emulated one and does not add to it.
+ * One thread does everything that must be in time, always on the same processor.
+ * A read is given its due time when it arrives; its data are taken from the page
+ * cache of the image at once, or by a worker if they are not there.  It then
+ * waits in the heap.  So the image's own latency is part of the emulated one and
+ * does not add to it.
  *
  *		kernel --> receive --> model --> page cache? --yes--> heap --> reply
  *		                                     |                 ^
@@ -32,8 +32,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <malloc.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -370,19 +368,6 @@ be_punctual(void)
 		setpriority(PRIO_PROCESS, 0, -20);
 }
 
-/*
- * Memory that was freed is used again and not given back: large reads would
- * otherwise be given new pages each time, and page faults take several us each in
- * a virtual machine (64 of them for a read of 256 KiB).
- */
-static void
-keep_memory(void)
-{
-	mallopt(M_MMAP_MAX, 0);
-	mallopt(M_TRIM_THRESHOLD, INT_MAX);
-	mallopt(M_TOP_PAD, 64 << 20);
-}
-
 static int
 open_image(void)
 {
@@ -410,7 +395,6 @@ main(int argc, char **argv)
 
 	if (options_parse(argc, argv, &options, &model) != 0)
 		return 2;
-	keep_memory();
 	if (open_image() != 0)
 		return 1;
 	memory_hold_image(image_fd, image_size);

@@ -12,7 +12,6 @@
 #include <sys/stat.h>
 
 #include "delayfs.h"
-#include "memory.h"
 
 #define ROOT			FUSE_ROOT_ID
 #define DISK			2
@@ -149,7 +148,7 @@ ops_read(fuse_req_t request, fuse_ino_t inode, size_t size, off_t offset,
 		disk_read(request, size, offset);
 		return;
 	}
-	length = stats_text(disk_stats(), memory_held(), text);
+	length = stats_text(disk_stats(), text);
 	if ((size_t) offset >= length)
 		fuse_reply_buf(request, NULL, 0);
 	else

@@ -108,10 +108,3 @@ memory_hold(off_t offset, size_t size)
 		madvise(image + begin, length, MADV_POPULATE_READ) == 0)
 		held += length;
 }
-
-/* Bytes that are held, about. */
-uint64_t
-memory_held(void)
-{
-	return held;
-}

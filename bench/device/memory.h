@@ -10,6 +10,5 @@
 
 extern void memory_hold_image(int image_fd, uint64_t image_size);
 extern void memory_hold(off_t offset, size_t size);
-extern uint64_t memory_held(void);
 
 #endif							/* MEMORY_H */

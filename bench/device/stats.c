@@ -16,19 +16,16 @@ stats_count_late(Stats *stats, uint64_t by)
 		stats->late_max_ns = by;
 }
 
-/*
- * One line of JSON into `text`, of STATS_TEXT_MAX bytes; returns its length.
- * held: bytes of the image that are held in memory, which nothing resets.
- */
+/* One line of JSON into `text`, of STATS_TEXT_MAX bytes; returns its length. */
 size_t
-stats_text(const Stats *stats, uint64_t held, char *text)
+stats_text(const Stats *stats, char *text)
 {
 	return snprintf(text, STATS_TEXT_MAX,
 					"{\"reads\": %llu, \"bytes\": %llu, \"model_ns\": %llu, "
 					"\"late\": %llu, "
 					"\"late_ns\": %llu, \"late_max_ns\": %llu, "
 					"\"missed\": %llu, \"writes\": %llu, \"failed\": %llu, "
-					"\"peak\": %llu, \"lost\": %llu, \"held\": %llu}\n",
+					"\"peak\": %llu, \"lost\": %llu}\n",
 					(unsigned long long) stats->reads,
 					(unsigned long long) stats->bytes,
 					(unsigned long long) stats->model_ns,
@@ -39,6 +36,5 @@ stats_text(const Stats *stats, uint64_t held, char *text)
 					(unsigned long long) stats->writes,
 					(unsigned long long) stats->failed,
 					(unsigned long long) stats->peak,
-					(unsigned long long) stats->lost,
-					(unsigned long long) held);
+					(unsigned long long) stats->lost);
 }

@@ -26,6 +26,6 @@ typedef struct Stats
 #define STATS_TEXT_MAX	512
 
 extern void stats_count_late(Stats *stats, uint64_t by);
-extern size_t stats_text(const Stats *stats, uint64_t held, char *text);
+extern size_t stats_text(const Stats *stats, char *text);
 
 #endif							/* STATS_H */

@@ -22,7 +22,7 @@ from lib.cluster import ClusterError
 from lib.device import Device, emulated
 from lib.emulated import LATE_MOST, DeviceError, lateness, lateness_of
 from lib.ending import main_of
-from lib.fio import Fio, FioResult, version
+from lib.fio import BLOCK, Fio, FioResult, version
 
 NAME = "device"
 TITLE = "Reads per second against reads in flight"
@@ -37,7 +37,6 @@ ATTEMPTS = 3                # for one measurement, until no reply is late
 
 # fio visits each block once in a run: its file must outlast the fastest one.
 LOCAL_READS_PER_S = 150_000
-BLOCK = 8192
 
 
 @dataclass

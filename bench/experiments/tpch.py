@@ -102,8 +102,8 @@ def report(bench, section, done):
                       "plans": {"stock": stock[0].plan, "anago": mine[0].plan}}
     mean, cpu_mean = (math.exp(statistics.fmean(some)) if some else math.nan
                       for some in (logs, cpu_logs))
-    rows.append([f"geometric mean of {len(logs)}", "", "", f"{mean:.2f}", f"{cpu_mean:.2f}", "",
-                 "", ""])
+    rows.append([f"geometric mean of {len(logs)}", "", "", f"{mean:.2f}",
+                 f"{cpu_mean:.2f}", "", "", ""])
     bench.results.table(section, f"{section}, seconds: median (range), * some "
                         "runs marked", ["query", "stock", "with anago",
                                         "stock / with anago", "the same, CPU",

@@ -8,11 +8,10 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from lib.emulated import LATE_MOST, counts, emulated, facts_of
+from lib.emulated import LATE_MOST, counts, emulated, facts_of, lateness_of
+from lib.machine import block_reads
 
 __all__ = ["Device", "Reads", "emulated"]
-
-SECTOR = 512
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,7 @@ class Reads:
     @property
     def late(self) -> bool:
         """Was the emulated device noticeably slower than its model?"""
-        return self.late_ns > LATE_MOST * self.model_ns
+        return lateness_of(vars(self)) > LATE_MOST
 
 
 class Device:
@@ -58,11 +57,11 @@ class Device:
 
     def reads(self) -> Reads:
         """Reads that the device has completed, and how much."""
-        fields = [stat.read_text().split() for stat in self._stats]
-        late = counts(self._folder) if self.facts else {}
-        return Reads(sum(int(f[0]) for f in fields),
-                     sum(int(f[2]) for f in fields) * SECTOR,
-                     late.get("late_ns", 0), late.get("model_ns", 0))
+        requests, size, _ = block_reads(self._stats)
+        if not self.facts:
+            return Reads(requests, size)
+        now = counts(self._folder)
+        return Reads(requests, size, now["late_ns"], now["model_ns"])
 
 
 def _mount_of(path):

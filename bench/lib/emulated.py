@@ -30,7 +30,7 @@ from pathlib import Path
 from lib import presets
 from lib.cluster import ClusterError
 from lib.fio import Fio
-from lib.machine import wait_until_quiet
+from lib.machine import block_reads, wait_until_quiet
 from lib.report import say
 
 PROGRAM = Path(__file__).parent.parent / "device"
@@ -73,7 +73,7 @@ class Emulated:
     loops: list = field(default_factory=list)
     file_system: str = ""
     checked: list = field(default_factory=list)     # lines of the self-check
-    before: tuple = (0, 0)      # kernel_reads() when counts were last reset
+    before: tuple = (0, 0, 0)   # block_reads() when counts were last reset
 
     @property
     def directory(self) -> Path:
@@ -94,7 +94,7 @@ class Emulated:
 
     def reset_counts(self):
         (self.folder / "fuse" / "stats").write_text("reset")
-        self.before = kernel_reads(self.loops)
+        self.before = self._block_reads()
 
     def punctuality(self) -> str:
         """How long reads took since the counts were last reset.
@@ -103,13 +103,17 @@ class Emulated:
         late by no clock of delayfs: on the way there, and for a device that is
         at its limit.
         """
-        reads, ms = (now - then for now, then in
-                     zip(kernel_reads(self.loops), self.before))
+        reads, _, ms = (now - then for now, then in
+                        zip(self._block_reads(), self.before))
         now = self.counts()
         return (f"{reads:,} reads took {ms / max(reads, 1) * 1e3:,.0f} us on "
                 "average, by the model "
                 f"{now['model_ns'] / max(now['reads'], 1) / 1e3:,.0f}; "
                 + lateness(now))
+
+    def _block_reads(self):
+        return block_reads(Path("/sys/block") / Path(loop).name / "stat"
+                           for loop in self.loops)
 
     def require_in_time(self, what="results are not reported"):
         """Raise if replies were late since the counts were last reset."""
@@ -161,13 +165,6 @@ def counts(folder) -> dict:
     except OSError as err:
         raise DeviceError(f"the emulated device is gone ({err.strerror}): "
                           "delayfs has ended") from None
-
-
-def kernel_reads(loops) -> tuple:
-    """(reads, ms that they took in sum) of block devices, since boot."""
-    stats = [Path(f"/sys/block/{Path(loop).name}/stat").read_text().split()
-             for loop in loops]
-    return sum(int(s[0]) for s in stats), sum(int(s[3]) for s in stats)
 
 
 def lateness_of(now) -> float:
@@ -412,17 +409,18 @@ def take_down(folder):
     """Whatever is up there, ours or of a run that was killed."""
     folder = Path(folder)
     facts = facts_of(folder / "files")
-    whole = mounted(folder / "files") and _runs(folder, facts)
+    whole = False
     if mounted(folder / "files"):
         _stop_servers(folder / "files")
-        whole = _unmount(folder / "files") and _runs(folder, facts) and whole
+        whole = _unmount(folder / "files") and _runs(folder, facts)
     for loop in _loops_of(folder / "fuse" / "disk"):
         subprocess.run(["losetup", "--detach", loop], capture_output=True,
                        check=False)
     if mounted(folder / "fuse"):
         _unmount(folder / "fuse")
-    _end_daemon(folder, patience=10 if whole else 1)
-    if mounted(folder / "fuse"):            # it was only about to be
+    # Before it is mounted it brings the image into memory, and does not look up.
+    _end_daemon(folder, facts, patience=10 if whole else 1)
+    if mounted(folder / "fuse"):
         _unmount(folder / "fuse")
     if whole:
         _note_whole(folder / f"image-{len(facts['loops'])}")
@@ -492,9 +490,8 @@ def _loops_of(file):
                 yield f"/dev/{path.parent.parent.name}"
 
 
-def _end_daemon(folder, patience):
+def _end_daemon(folder, facts, patience):
     """delayfs ends with its mount; one that does not is ended."""
-    facts = facts_of(folder / "files")
     if facts is None:
         return
     pid = facts["pid"]

@@ -173,8 +173,8 @@ class Load:
         self._prepare_database()
         left = [s for s in self.steps.values() if s.name not in self.done]
         if self.done:
-            print(f"going on: {len(self.done & self.steps.keys())} of {len(self.steps)} steps "
-                  "are done", file=sys.stderr)
+            print(f"going on: {len(self.steps) - len(left)} of "
+                  f"{len(self.steps)} steps are done", file=sys.stderr)
         total = sum(step.weight for step in left)
         with progress.Work(f"TPC-H {self.scale:g}", total) as self.work:
             threads = [threading.Thread(target=self._job, daemon=True)
@@ -337,8 +337,8 @@ def is_loaded(cluster, scale) -> bool:
     with cluster.connect(dbname) as conn:
         if not conn.execute("select to_regclass('bench_load')").fetchone()[0]:
             return False
-        names = {row[0] for row in conn.execute("select step from bench_load")}
-    return COMPLETE in names
+        return bool(conn.execute("select 1 from bench_load where step = %s",
+                                 (COMPLETE,)).fetchone())
 
 
 def ensure_loaded(cluster: Cluster, scale: float):

@@ -21,6 +21,8 @@ TICK_NOISE_S = 0.05
 
 QUIET_SAMPLE_S = 0.3
 
+SECTOR = 512                # bytes; the kernel's unit, whatever the device's
+
 NO_COMMIT = "none"          # a checkout without git
 
 # What figures are kept and shown in.
@@ -65,6 +67,16 @@ def commit() -> str:
     changed = git("status", "--porcelain", "-uno", "--", ":(top)",
                   *(f":(top,exclude){path}" for path in SHOWN))
     return head + ("+" if changed else "")
+
+
+def block_reads(stats) -> tuple:
+    """(reads, bytes, ms that they took in sum) since boot, of block devices.
+
+    stats: their files `stat` below /sys.
+    """
+    fields = [stat.read_text().split() for stat in stats]
+    reads, sectors, ms = (sum(int(f[n]) for f in fields) for n in (0, 2, 3))
+    return reads, sectors * SECTOR, ms
 
 
 def is_commit(text) -> bool:
@@ -140,8 +152,12 @@ def _stolen_s() -> float:
 
 def _programs_cpu_s() -> float:
     """CPU of all programs that run, and of their children that have ended."""
-    return sum(sum(_process_times(pid, programs_only=True))
-               for pid in os.listdir("/proc") if pid.isdigit()) / TICKS_PER_S
+    ticks = 0
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        name, fields = _stat_of(pid)
+        if name not in HARDWARE and not int(fields[6]) & KERNEL_THREAD:
+            ticks += sum(_times_in(fields))
+    return ticks / TICKS_PER_S
 
 
 def _tree_cpu_s(pid) -> float:
@@ -151,18 +167,23 @@ def _tree_cpu_s(pid) -> float:
         sum(_process_times(child)[:2]) for child in children)) / TICKS_PER_S
 
 
-def _process_times(pid, programs_only=False):
-    """utime, stime, cutime, cstime in ticks; zeros if it has just ended.
+def _process_times(pid):
+    """utime, stime, cutime, cstime in ticks; zeros if it has just ended."""
+    return _times_in(_stat_of(pid)[1])
 
-    programs_only: zeros for kernel threads and emulated hardware, too.
+
+def _times_in(fields):
+    return tuple(map(int, fields[11:15]))
+
+
+def _stat_of(pid):
+    """A process's name, and what follows it in proc(5)'s stat.
+
+    Zeros if it has just ended.
     """
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
-        return 0, 0, 0, 0
+        return "", ["0"] * 15
     before, after = stat.rsplit(")", 1)
-    fields = after.split()
-    if programs_only and (int(fields[6]) & KERNEL_THREAD or
-                          before.split("(", 1)[1] in HARDWARE):
-        return 0, 0, 0, 0
-    return tuple(map(int, fields[11:15]))
+    return before.split("(", 1)[1], after.split()

@@ -9,6 +9,8 @@ import os
 import random
 from dataclasses import dataclass, replace
 
+from lib.fio import BLOCK
+
 # Tags of a loop device: more reads wait in the block layer.  Its module takes
 # another number at boot only.
 IN_FLIGHT_PER_LOOP = 128
@@ -23,8 +25,6 @@ EMULATED_MOST = 80_000
 EMULATED_MB_PER_S_PER_CORE = 200
 
 SIMULATED_READS = 20_000
-
-BLOCK = 8192                # bytes of a random read
 
 
 @dataclass(frozen=True)
@@ -52,9 +52,13 @@ class Preset:
     @property
     def most_reads_per_s(self) -> float:
         """What no number of reads in flight gets beyond; 0 for no limit."""
-        limits = [self.reads_per_s, self.mb_per_s * 1e6 / BLOCK,
-                  self.spindles and self.spindles / self.seek_us * 1e6]
-        return min(filter(None, limits), default=0)
+        all_busy = self.spindles and self.spindles / self.seek_us * 1e6
+        return min(filter(None, [all_busy, *self._caps()]), default=0)
+
+    def _caps(self) -> list:
+        """Random reads per second that the model's caps allow."""
+        return list(filter(None, [self.reads_per_s,
+                                  self.mb_per_s * 1e6 / BLOCK]))
 
     def options(self) -> list:
         """The model, for delayfs's command line."""
@@ -85,8 +89,7 @@ class Preset:
         inside = min(depth, self.in_flight)
         rate = (self._rate_of_spindles(inside) if self.spindles
                 else inside / self.latency_us * 1e6)
-        for limit in (self.reads_per_s, self.mb_per_s * 1e6 / BLOCK):
-            rate = min(rate, limit or rate)
+        rate = min([rate, *self._caps()])
         return rate, depth / rate * 1e6
 
     def _rate_of_spindles(self, depth) -> float:
