@@ -26,8 +26,8 @@ import time
 import psycopg
 
 from lib.cluster import ClusterError
-from lib.differ import compare, place, settings, tables, writers
-from lib.differ.randomq import Generator
+from differ import compare, place, settings, tables, writers
+from differ.randomq import Generator
 from lib.ending import main_of
 
 ROUND_S = 60

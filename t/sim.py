@@ -28,8 +28,8 @@ import sys
 import psycopg
 
 from lib.cluster import ClusterError
-from lib.differ import compare, place, settings, tables
-from lib.differ.randomq import Generator
+from differ import compare, place, settings, tables
+from differ.randomq import Generator
 from lib.ending import main_of
 
 QUERIES_PER_SEED = 4

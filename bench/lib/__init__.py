@@ -23,5 +23,4 @@
     stock.py     stock tuned by hand: the settings
     tpch.py      tables and indexes of TPC-H, as data
     variants.py  the ways to run a query that are compared
-    differ/      differential testing, for t/
 """

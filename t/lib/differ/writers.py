@@ -9,7 +9,7 @@ import threading
 
 import psycopg
 
-from lib.differ import tables
+from differ import tables
 
 # Rows of a bulk insert: some dozens of leaf pages, split as they fill.
 BULK_ROWS = 4_000

@@ -10,7 +10,7 @@ unique key.
 
 from dataclasses import dataclass, field
 
-from lib.differ import tables
+from differ import tables
 
 MAX_LEVELS = 5
 MAX_ROWS = 3_000            # estimate, at any level, for size 1
