@@ -12,6 +12,12 @@
  * page to the first byte of its last one, 2 bytes of 8 KiB.  Any number of
  * requests may write to the scratch area at once.
  *
+ * All requests in the ring are ours.  Where the kernel knows no time-out for a
+ * wait (before Linux 5.11), the library would queue one of its own, with a
+ * place in both queues and a completion that looks like one of ours; there we
+ * sleep in poll() instead.  A completion that is not ours after all is dropped
+ * without being counted.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -19,6 +25,7 @@
 #ifdef HAVE_LIBURING
 
 #include <liburing.h>
+#include <poll.h>
 
 #include "miscadmin.h"
 #include "pgstat.h"
@@ -265,6 +272,21 @@ anago_ring_submit(void)
 	}
 }
 
+/* One completion; is it of one of our reads? */
+static bool
+ring_complete(const struct io_uring_cqe *cqe)
+{
+	uint64		data = io_uring_cqe_get_data64(cqe);
+	AnagoRingUser *user;
+
+	if (data == LIBURING_UDATA_TIMEOUT)
+		return false;
+	user = ring_find_user((uint32) (data >> 32));
+	if (user != NULL)
+		user->complete(user, (uint32) data, cqe->res);
+	return true;
+}
+
 void
 anago_ring_reap(void)
 {
@@ -274,32 +296,45 @@ anago_ring_reap(void)
 	while (ring.open && ring.inflight > 0 &&
 		   (n = io_uring_peek_batch_cqe(&ring.uring, cqes, lengthof(cqes))) > 0)
 	{
-		for (unsigned i = 0; i < n; i++)
-		{
-			uint64		data = io_uring_cqe_get_data64(cqes[i]);
-			AnagoRingUser *user = ring_find_user((uint32) (data >> 32));
+		int			ours = 0;
 
-			if (user != NULL)
-				user->complete(user, (uint32) data, cqes[i]->res);
-		}
+		for (unsigned i = 0; i < n; i++)
+			ours += ring_complete(cqes[i]);
 		io_uring_cq_advance(&ring.uring, n);
-		Assert(n <= (unsigned) ring.inflight);
-		ring.inflight -= n;
+		Assert(ours <= ring.inflight);
+		ring.inflight -= ours;
+	}
+}
+
+/* Until a completion is there.  Queues nothing, whatever the kernel's age. */
+static void
+ring_wait(void)
+{
+	if (ring.uring.features & IORING_FEAT_EXT_ARG)
+	{
+		struct __kernel_timespec timeout = {.tv_nsec = ANAGO_IO_WAIT_MS * 1000000L};
+		struct io_uring_cqe *cqe;
+
+		(void) io_uring_submit_and_wait_timeout(&ring.uring, &cqe, 1, &timeout, NULL);
+	}
+	else
+	{
+		struct pollfd pollfd = {.fd = ring.uring.ring_fd, .events = POLLIN};
+
+		(void) poll(&pollfd, 1, ANAGO_IO_WAIT_MS);
 	}
 }
 
 void
 anago_ring_sleep(void)
 {
-	struct __kernel_timespec timeout = {.tv_nsec = ANAGO_IO_WAIT_MS * 1000000L};
-	struct io_uring_cqe *cqe;
-
+	Assert(ring.prepared == 0);
 	if (!ring.open || ring.inflight == 0)
 		return;
 
 	/* Time-out and signals look the same to us: the caller looks again. */
 	pgstat_report_wait_start(anago_io_wait_event());
-	(void) io_uring_submit_and_wait_timeout(&ring.uring, &cqe, 1, &timeout, NULL);
+	ring_wait();
 	pgstat_report_wait_end();
 }
 

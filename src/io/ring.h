@@ -13,6 +13,8 @@
  *	- the ring and the scratch area live as long as the process;
  *	- outside anago_ring_read() .. anago_ring_submit() no prepared request is
  *	  left in the submission queue, so a file descriptor may be closed;
+ *	- all requests in the queues are reads of ours, and only their completions
+ *	  are counted;
  *	- reads on their way <= entries of the completion queue.
  *
  *-------------------------------------------------------------------------
