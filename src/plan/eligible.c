@@ -106,44 +106,6 @@ anago_exprs_eligible(PlannerInfo *root, List *exprs, Relids probed)
 }
 
 /*
- * Walker: does it lock or change rows, or call a volatile function, at any
- * level?  Sublinks have become SubPlans by now, whose queries core's own
- * contain_volatile_functions() does not look into.
- */
-static bool
-effects_walker(Node *node, PlannerGlobal *glob)
-{
-	if (node == NULL)
-		return false;
-	if (IsA(node, RestrictInfo))
-		return effects_walker((Node *) ((RestrictInfo *) node)->clause, glob);
-	if (IsA(node, Query))
-	{
-		Query	   *query = (Query *) node;
-
-		return query->rowMarks != NIL || query->commandType != CMD_SELECT ||
-			query_tree_walker(query, effects_walker, glob, 0);
-	}
-	if (IsA(node, SubPlan))
-	{
-		int			id = ((SubPlan *) node)->plan_id;
-		PlannerInfo *subroot = list_nth_node(PlannerInfo, glob->subroots, id - 1);
-		Node	   *query = (Node *) subroot->parse;
-
-		if (contain_volatile_functions(query) || effects_walker(query, glob))
-			return true;
-	}
-	return expression_tree_walker(node, effects_walker, glob);
-}
-
-/* Would it be seen that this is evaluated ahead of demand? */
-static bool
-has_effects(PlannerInfo *root, Node *node)
-{
-	return contain_volatile_functions(node) || effects_walker(node, root->glob);
-}
-
-/*
  * Conditions, as RestrictInfos, that steps evaluate, as far ahead of demand as
  * they like.  `probed` are the tables that steps read.
  */
@@ -151,7 +113,7 @@ bool
 anago_quals_eligible(PlannerInfo *root, List *rinfos, Relids probed)
 {
 	return anago_exprs_eligible(root, rinfos, probed) &&
-		!has_effects(root, (Node *) rinfos);
+		!anago_has_effects(root, (Node *) rinfos);
 }
 
 static bool
@@ -251,48 +213,6 @@ anago_join_eligible(PlannerInfo *root, RelOptInfo *joinrel)
 {
 	return bms_is_empty(joinrel->lateral_relids) &&
 		anago_exprs_eligible(root, joinrel->reltarget->exprs, NULL);
-}
-
-static Node *
-find_cte(PlannerInfo *root, const RangeTblEntry *rte)
-{
-	ListCell   *lc;
-
-	for (Index up = rte->ctelevelsup; up > 0; up--)
-		root = root->parent_root;
-	foreach(lc, root->parse->cteList)
-	{
-		CommonTableExpr *cte = lfirst_node(CommonTableExpr, lc);
-
-		if (strcmp(cte->ctename, rte->ctename) == 0)
-			return cte->ctequery;
-	}
-	return NULL;
-}
-
-/*
- * May the rows of these relations be asked for ahead of demand?  A pipeline
- * pulls more rows of a child plan than LIMIT or a cursor come to need, which
- * must not be seen: as with rows locked by a subquery, or nextval() in it.
- */
-bool
-anago_source_eligible(PlannerInfo *root, Relids relids)
-{
-	int			relid = -1;
-
-	while ((relid = bms_next_member(relids, relid)) >= 0)
-	{
-		RangeTblEntry *rte = planner_rt_fetch(relid, root);
-		Node	   *query = NULL;
-
-		if (rte->rtekind == RTE_SUBQUERY)
-			query = (Node *) rte->subquery;
-		else if (rte->rtekind == RTE_CTE)
-			query = find_cte(root, rte);
-		if (query != NULL && has_effects(root, query))
-			return false;
-	}
-	return true;
 }
 
 /*

@@ -6,6 +6,7 @@
  * The files of this folder:
  *		hooks.c		planner hooks; whether anago takes part at all
  *		eligible.c	which queries, relations, indexes and conditions qualify
+ *		effects.c	what may be evaluated ahead of demand
  *		paths.c		AnagoScan paths, and what all AnagoPaths share
  *		joinpaths.c	AnagoJoin paths
  *		parallel.c	partial paths, for several processes

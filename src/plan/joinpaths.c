@@ -98,7 +98,11 @@ outer_candidates(PlannerInfo *root, RelOptInfo *outerrel, JoinType jointype,
 	List	   *result = NIL;
 
 	if (jointype == JOIN_UNIQUE_OUTER)
+	{
+		if (anago_has_effects(root, (Node *) sjinfo->semi_rhs_exprs))
+			return NIL;
 		cheapest = anago_unique_outer_path(root, outerrel, sjinfo);
+	}
 	if (cheapest && cheapest->param_info == NULL &&
 		!is_forced_gather(cheapest) &&
 		anago_source_eligible(root, outerrel->relids))

@@ -76,8 +76,11 @@ extern bool anago_index_path_eligible(PlannerInfo *root, IndexPath *ipath);
 extern bool anago_join_eligible(PlannerInfo *root, RelOptInfo *joinrel);
 extern bool anago_exprs_eligible(PlannerInfo *root, List *exprs, Relids probed);
 extern bool anago_quals_eligible(PlannerInfo *root, List *rinfos, Relids probed);
-extern bool anago_source_eligible(PlannerInfo *root, Relids relids);
 extern bool anago_has_gate(PlannerInfo *root, List *restrictinfos);
+
+/* effects.c */
+extern bool anago_has_effects(PlannerInfo *root, Node *node);
+extern bool anago_source_eligible(PlannerInfo *root, Relids relids);
 
 /* paths.c */
 extern List *anago_collect_index_paths(List *pathlist);
