@@ -79,3 +79,80 @@ set anago.enable = on;
 -- cost: with nothing to gain stock's plan is kept, the rows are the same
 set anago.io_gain = 1;
 select anago_same('select * from st where a < 50');
+
+-- What decides between plans does so at once, for plans that are kept, too
+reset all;
+load 'anago';
+set plan_cache_mode = force_generic_plan;
+set anago.enable = on;
+set anago.debug_force = on;
+create function st_count(n int) returns bigint language plpgsql as
+	$$ begin return (select count(*) from st where a < n); end $$;
+-- does our node run in there?
+create function st_count_is_ours() returns boolean language plpgsql as $$
+declare
+	before bigint := (select queries from anago_stats);
+begin
+	perform st_count(50);
+	return (select queries from anago_stats) > before;
+end $$;
+prepare st_kept(int) as select count(*) from st where a < $1;
+execute st_kept(50);
+select anago_used('execute st_kept(50)'), st_count_is_ours();
+set anago.enable = off;
+select anago_used('execute st_kept(50)'), st_count_is_ours();
+set anago.enable = on;
+select anago_used('execute st_kept(50)'), st_count_is_ours();
+begin;
+set local anago.enable = off;
+select anago_used('execute st_kept(50)'), st_count_is_ours();
+rollback;
+select anago_used('execute st_kept(50)'), st_count_is_ours();
+begin;
+savepoint s;
+set local anago.enable = off;
+select 1/0;
+rollback to s;
+select anago_used('execute st_kept(50)'), st_count_is_ours();
+commit;
+set anago.debug_force = off;
+select anago_used('execute st_kept(50)'), st_count_is_ours();
+set anago.debug_force = on;
+select anago_used('execute st_kept(50)'), st_count_is_ours();
+
+-- a cursor that is open goes on
+begin;
+declare st_open cursor for select a from st where a < 6;
+fetch 2 from st_open;
+set anago.enable = off;
+fetch all from st_open;
+select anago_used('execute st_kept(50)'), st_count_is_ours();
+rollback;
+select anago_used('execute st_kept(50)'), st_count_is_ours();
+
+-- so does the extension's coming and going
+begin;
+drop extension anago;
+select anago_used('execute st_kept(50)');
+create extension anago;
+select anago_used('execute st_kept(50)');
+drop extension anago;
+select anago_used('execute st_kept(50)');
+rollback;
+select anago_used('execute st_kept(50)'), st_count_is_ours();
+
+-- and what a plan gains by
+create table st_wide (a int, pad text);
+insert into st_wide select g * 7919 % 20000, repeat('x', 400) from generate_series(1, 20000) g;
+create index on st_wide (a);
+vacuum analyze st_wide;
+set anago.debug_force = off;
+set anago.io_gain = 50;
+prepare st_gain as select count(pad) from st_wide where a < 500;
+execute st_gain;
+select anago_used('execute st_gain');
+set anago.io_gain = 1;
+select anago_used('execute st_gain');
+set anago.io_gain = 50;
+select anago_used('execute st_gain');
+drop table st_wide;

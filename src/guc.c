@@ -14,6 +14,7 @@
 #include "access/xact.h"
 #include "miscadmin.h"
 #include "utils/guc.h"
+#include "utils/plancache.h"
 
 #include "compat.h"
 #include "guc.h"
@@ -93,6 +94,55 @@ check_io_method(int *newval, void **extra, GucSource source)
 	return true;
 }
 
+/*
+ * What decides between plans takes effect at once: also prepared statements
+ * and functions plan anew.  The cached plans are only marked, which may be done
+ * at any time, at the end of an aborted transaction as well.  A plan that runs
+ * goes on.  The variable still has its old value here.
+ */
+static void
+plan_setting_changed(bool changed)
+{
+	if (changed)
+		ResetPlanCache();
+}
+
+static void
+assign_debug_force(bool newval, void *extra)
+{
+	plan_setting_changed(newval != anago_debug_force);
+}
+
+static void
+assign_enable(bool newval, void *extra)
+{
+	plan_setting_changed(newval != anago_enable);
+}
+
+static void
+assign_io_gain(double newval, void *extra)
+{
+	plan_setting_changed(newval != anago_io_gain);
+}
+
+static void
+assign_io_method(int newval, void *extra)
+{
+	plan_setting_changed(newval != anago_io_method);
+}
+
+static void
+assign_max_inflight_reads(int newval, void *extra)
+{
+	plan_setting_changed(newval != anago_max_inflight_reads);
+}
+
+static void
+assign_mode(int newval, void *extra)
+{
+	plan_setting_changed(newval != anago_mode);
+}
+
 /* Settings for everybody. */
 static void
 define_user_settings(void)
@@ -101,31 +151,31 @@ define_user_settings(void)
 							 "Lets the planner choose out-of-order execution for selective queries.",
 							 NULL,
 							 &anago_enable, false,
-							 PGC_USERSET, 0, NULL, NULL, NULL);
+							 PGC_USERSET, 0, NULL, assign_enable, NULL);
 
 	DefineCustomRealVariable("anago.io_gain",
 							 "Sets how many random page reads the planner takes to overlap.",
 							 "The cost of waiting for random pages is divided by this number.",
 							 &anago_io_gain, 3.0, 1.0, 1000.0,
-							 PGC_USERSET, 0, NULL, NULL, NULL);
+							 PGC_USERSET, 0, NULL, assign_io_gain, NULL);
 
 	DefineCustomEnumVariable("anago.io_method",
 							 "Selects the way in which pages are read ahead of their use.",
 							 NULL,
 							 &anago_io_method, ANAGO_IO_AUTO, read_method_options,
-							 PGC_USERSET, 0, check_io_method, NULL, NULL);
+							 PGC_USERSET, 0, check_io_method, assign_io_method, NULL);
 
 	DefineCustomIntVariable("anago.max_inflight_reads",
 							"Sets how many page reads one query may have on their way at once.",
 							NULL,
 							&anago_max_inflight_reads, 256, 1, 4096,
-							PGC_USERSET, 0, NULL, NULL, NULL);
+							PGC_USERSET, 0, NULL, assign_max_inflight_reads, NULL);
 
 	DefineCustomEnumVariable("anago.mode",
 							 "Selects out-of-order execution, or one task at a time with synchronous reads.",
 							 "With \"static\", the processes of a parallel query have equal parts of the source, which each runs like \"serial\".",
 							 &anago_mode, ANAGO_MODE_OOO, mode_options,
-							 PGC_USERSET, 0, NULL, NULL, NULL);
+							 PGC_USERSET, 0, NULL, assign_mode, NULL);
 
 	DefineCustomEnumVariable("anago.numa",
 							 "Selects whether parallel workers are spread over memory nodes.",
@@ -148,7 +198,7 @@ define_test_settings(void)
 							 "Makes every plan that anago can execute win.",
 							 NULL,
 							 &anago_debug_force, false,
-							 PGC_SUSET, GUC_NOT_IN_SAMPLE, NULL, NULL, NULL);
+							 PGC_SUSET, GUC_NOT_IN_SAMPLE, NULL, assign_debug_force, NULL);
 
 	DefineCustomIntVariable("anago.sim_delay",
 							"Sets for how many polls at most a simulated read is on its way.",

@@ -24,6 +24,7 @@
 #include "nodes/parsenodes.h"
 #include "optimizer/paths.h"
 #include "utils/inval.h"
+#include "utils/plancache.h"
 #include "utils/syscache.h"
 
 #include "compat.h"
@@ -54,12 +55,18 @@ static set_join_pathlist_hook_type prev_join_hook = NULL;
 
 /*
  * CREATE and DROP EXTENSION create and drop our functions, and thereby
- * invalidate pg_proc entries in all sessions.
+ * invalidate pg_proc entries in all sessions.  Plans that were made with an
+ * answer that may be outdated are made anew; as with core's own catalogs of
+ * operators and schemas, other changes of pg_proc do that, too.
  */
 static void
 proc_changed(Datum arg, int cacheid, uint32 hashvalue)
 {
+	if (installed == INSTALLED_UNKNOWN)
+		return;
 	installed = INSTALLED_UNKNOWN;
+	if (anago_enable)
+		ResetPlanCache();
 }
 
 static bool
