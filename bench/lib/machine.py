@@ -2,6 +2,7 @@
 
 import datetime
 import os
+import shutil
 import subprocess
 import time
 from pathlib import Path
@@ -63,6 +64,8 @@ def commit() -> str:
     def git(*args):
         return subprocess.run(["git", "-C", here, *args], capture_output=True,
                               text=True, check=False).stdout.strip()
+    if not shutil.which("git"):
+        return NO_COMMIT
     head = git("rev-parse", "--short", "--verify", "-q", "HEAD") or NO_COMMIT
     changed = git("status", "--porcelain", "-uno", "--", ":(top)",
                   *(f":(top,exclude){path}" for path in SHOWN))
