@@ -23,11 +23,7 @@ need_account
 say "building anago for $("$PG_CONFIG" --version)"
 build=$(mktemp -d /tmp/anago-build.XXXXXX)
 trap 'rm -rf "$build"' EXIT
-copy_sources "$build"
-logged "$ANAGO_CACHE/log/bench-build.log" \
-	make -s -C "$build" -j"$ANAGO_JOBS" PG_CONFIG="$PG_CONFIG" || die "cannot build"
-logged "$ANAGO_CACHE/log/bench-install.log" \
-	make -s -C "$build" PG_CONFIG="$PG_CONFIG" install || die "cannot install"
+install_anago "$build" "$ANAGO_CACHE/log/bench-build.log" || die "cannot build anago"
 rm -rf "$build"
 
 say "installing the Python parts (tpchgen-cli, psycopg, matplotlib, ...)"

@@ -22,8 +22,8 @@ pg=$anago_root/ci/pg.sh
 need_packages python3
 need_account
 read -r source build <<<"$("$pg" source 18)"
-pg_config=$("$pg" config 18)
-bindir=$("$pg_config" --bindir)
+PG_CONFIG=$("$pg" config 18)
+bindir=$("$PG_CONFIG" --bindir)
 port=5634
 
 # One at a time: results have one place.
@@ -35,10 +35,7 @@ flock -n 9 || die "another check-core is at work in $ANAGO_CACHE/core"
 sources=$(mktemp -d /tmp/anago-core.XXXXXX)
 trap 'rm -rf "$sources"' EXIT
 trap 'exit 130' INT TERM
-copy_sources "$sources"
-logged "$ANAGO_CACHE/log/core-build.log" \
-	make -s -C "$sources" -j"$ANAGO_JOBS" PG_CONFIG="$pg_config" install ||
-	die "cannot build anago"
+install_anago "$sources" "$ANAGO_CACHE/log/core-build.log" || die "cannot build anago"
 
 settings()
 {
@@ -111,6 +108,7 @@ judge()
 	python3 "$anago_root/ci/core_diff.py" --suite "$2" --mode "$1" \
 		--input "$source/src/test/$2" --output "$ANAGO_CACHE/core/$1/$2" \
 		--accepted "$anago_root/ci/core-accepted.txt" "${also[@]}" || rc=1
+	clean_log "$ANAGO_CACHE/core/$1/$2/log/postmaster.log" "$2 $1 server-log" || rc=1
 }
 
 rc=0

@@ -12,11 +12,11 @@
 . "$(dirname "$0")/lib.sh"
 
 [ $# -ge 1 ] || die "usage: ci/installcheck.sh PG_CONFIG"
-pg_config=$1
+PG_CONFIG=$1
 shift
-[ -x "$pg_config" ] || die "no $pg_config"
-version=$("$pg_config" --version | grep -o '[0-9]\+[^ ]*' | head -n 1)${ANAGO_VARIANT:+ $ANAGO_VARIANT}
-bindir=$("$pg_config" --bindir)
+need_server
+version=$("$PG_CONFIG" --version | grep -o '[0-9]\+[^ ]*' | head -n 1)${ANAGO_VARIANT:+ $ANAGO_VARIANT}
+bindir=$("$PG_CONFIG" --bindir)
 work=$(mktemp -d /tmp/anago.XXXXXX)
 port=5632
 
@@ -41,12 +41,6 @@ results()
 		-e 's/^(test)? *([^ ]+) +\.\.\. FAILED.*/not ok '"$version"' \2/p' "$1"
 }
 
-build()
-{
-	make -s -C "$work/src" -j"$ANAGO_JOBS" PG_CONFIG="$pg_config" COPT=-Werror "$@" &&
-		make -s -C "$work/src" PG_CONFIG="$pg_config" COPT=-Werror "$@" install
-}
-
 start_server()
 {
 	cd /
@@ -62,16 +56,8 @@ start_server()
 		as_user "$bindir/pg_ctl" -D "$work/data" -l "$work/server.log" -w start
 }
 
-copy_sources "$work/src"
-# pg_regress goes no further where there is nothing to compare with
-for test in "$work"/src/sql/*.sql; do
-	out=$work/src/expected/$(basename "$test" .sql).out
-	[ -e "$out" ] || : >"$out"
-done
 need_account
-own "$work"
-
-if logged "$work/build.log" build "$@"; then
+if install_anago "$work/src" "$work/build.log" COPT=-Werror "$@"; then
 	echo "ok $version build"
 else
 	echo "not ok $version build"
@@ -81,7 +67,7 @@ if grep -q 'not found: building without' "$work/build.log"; then
 	grep 'not found: building without' "$work/build.log" | sort -u >&2
 	echo "not ok $version libraries"
 fi
-own "$work/src"
+own "$work"
 
 logged "$work/start.log" start_server || {
 	echo "not ok $version start"
@@ -90,7 +76,7 @@ logged "$work/start.log" start_server || {
 
 rc=0
 (cd / && PGHOST=$work PGPORT=$port PGUSER=postgres as_user \
-	make -C "$work/src" PG_CONFIG="$pg_config" "$@" installcheck) \
+	make -C "$work/src" PG_CONFIG="$PG_CONFIG" "$@" installcheck) \
 	>"$work/check.log" 2>&1 || rc=$?
 results "$work/check.log"
 if [ -n "${ANAGO_RESULTS:-}" ]; then
@@ -106,17 +92,8 @@ if [ $rc != 0 ]; then
 	for diffs in "$work"/src/regression.diffs "$work"/src/output_iso/regression.diffs; do
 		[ ! -e "$diffs" ] || head -n 150 "$diffs" >&2
 	done
-	grep -E 'PANIC|TRAP|terminated by signal' "$work/server.log" >&2 || true
 fi
 
 # What a test does not see: a crash, or a leak that the server complains about.
-if grep -qE 'PANIC|TRAP:|terminated by signal|refcount leak|leak: |still referenced|resource was not closed' \
-	"$work/server.log"; then
-	grep -E -A2 'PANIC|TRAP:|terminated by signal|refcount leak|leak: |still referenced|resource was not closed' \
-		"$work/server.log" | head -n 20 >&2
-	echo "not ok $version server-log"
-	rc=1
-else
-	echo "ok $version server-log"
-fi
+clean_log "$work/server.log" "$version server-log" || rc=1
 exit $rc

@@ -3,6 +3,7 @@
 #   $anago_root    the checkout
 #   $ANAGO_CACHE   servers that were built, chroots, packages, logs
 #   $ANAGO_USER    the account that servers run as when we are root
+#   $ANAGO_DEMO_DIR   the cluster of the demo
 
 set -euo pipefail
 
@@ -16,6 +17,8 @@ else
 	ANAGO_USER=$(id -un)
 fi
 ANAGO_JOBS=${ANAGO_JOBS:-$(nproc)}
+# Where the server's account can come, wherever the checkout is.
+ANAGO_DEMO_DIR=${ANAGO_DEMO_DIR:-/var/tmp/anago-demo}
 export ANAGO_CACHE ANAGO_USER ANAGO_JOBS
 
 # Messages of servers, make and apt in plain English; our logs are read.
@@ -24,6 +27,9 @@ export LC_ALL=C DEBIAN_FRONTEND=noninteractive
 # We may have been started by make; what we make is not part of that.
 # (PostgreSQL's makefiles generate headers only where MAKELEVEL is 0.)
 unset MAKELEVEL MAKEFLAGS MFLAGS MAKEOVERRIDES
+
+# A container may run us with less than Debian's path.
+PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 
 say()
 {
@@ -105,6 +111,9 @@ need_server()
 		PG_CONFIG=$("$anago_root/ci/pg.sh" config "$1")
 	fi
 	export PG_CONFIG
+	[ -e "$("$PG_CONFIG" --pgxs 2>/dev/null)" ] ||
+		die "'$PG_CONFIG --pgxs' names no makefile: set PG_CONFIG to the" \
+			"pg_config of a server with its development package, or to nothing"
 }
 
 # What bench/device needs besides a compiler and fio.
@@ -138,7 +147,25 @@ own()
 	[ "$(id -u)" != 0 ] || chown -R "$ANAGO_USER:" "$@"
 }
 
+# Why there can be no chroot with a /proc of its own here, or nothing.
+no_chroot()
+{
+	if [ "$(id -u)" != 0 ]; then
+		echo "a chroot needs root"
+	elif ! unshare --mount --pid --fork --kill-child \
+		mount -t proc proc /proc 2>/dev/null; then
+		echo "this machine does not let root mount (a container without privileges?)"
+	elif ! chroot / true 2>/dev/null; then
+		echo "this machine does not let root chroot"
+	fi
+}
+
+# ---------------------------------------------------------------------------
+# The checkout, and what it makes of a server
+
 # copy_sources DIRECTORY: the checkout as it is now, without what was built.
+# pg_regress goes no further where there is nothing to compare with: a test
+# without expected output gets an empty one.
 copy_sources()
 {
 	mkdir -p "$1"
@@ -147,4 +174,45 @@ copy_sources()
 		tar -cf - --exclude='*.o' --exclude='*.so' --exclude='*.d' \
 			Makefile anago.control anago--*.sql src sql expected specs t ci
 	) | tar -C "$1" -xf -
+	local sql out
+	for sql in "$1"/sql/*.sql; do
+		out=$1/expected/$(basename "$sql" .sql).out
+		[ -e "$out" ] || : >"$out"
+	done
+}
+
+# install_anago DIRECTORY LOG [MAKE-VARIABLE...]: copy the checkout there, build
+# it for the server that PG_CONFIG names, and install it into that server.
+install_anago()
+{
+	local directory=$1 log=$2
+	shift 2
+	copy_sources "$directory"
+	# (a server built with ccache wants it for its extensions, too)
+	CCACHE_DIR=$ANAGO_CACHE/ccache logged "$log" \
+		make -s -C "$directory" -j"$ANAGO_JOBS" PG_CONFIG="$PG_CONFIG" "$@" install
+}
+
+# bad_log_lines LOG: what of a server's log must not be there.
+bad_log_lines()
+{
+	local rule=$anago_root/ci/bad-log.txt
+	grep -aE -f <(sed -n 's/^never //p' "$rule") "$1" |
+		grep -avE -f <(sed -n 's/^fine //p' "$rule")
+}
+
+# clean_log LOG NAME: print "ok NAME" or "not ok NAME", and why.
+clean_log()
+{
+	local bad
+	if [ ! -e "$1" ]; then
+		say "there is no $1"
+	elif bad=$(bad_log_lines "$1"); then
+		head -n 20 <<<"$bad" >&2
+	else
+		echo "ok $2"
+		return 0
+	fi
+	echo "not ok $2"
+	return 1
 }

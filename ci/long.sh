@@ -22,9 +22,7 @@ need_account
 build=$(mktemp -d /tmp/anago-build.XXXXXX)
 trap 'rm -rf "$build"' EXIT
 trap 'exit 130' INT TERM
-copy_sources "$build"
-logged "$ANAGO_CACHE/log/long-build.log" make -s -C "$build" -j"$ANAGO_JOBS" \
-	PG_CONFIG="$PG_CONFIG" install || die "cannot build anago"
+install_anago "$build" "$ANAGO_CACHE/log/long-build.log" || die "cannot build anago"
 logged "$ANAGO_CACHE/log/long-python.log" "$anago_root/bench/python" -c pass ||
 	die "cannot install the Python parts"
 

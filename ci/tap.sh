@@ -6,8 +6,8 @@
 #   PG_CONFIG       the server (default: the assert build of 18)
 #   ANAGO_VARIANT   is added to the names of tests
 #
-# Each file makes its own clusters, as a non-root account.  Prints "ok" and
-# "not ok" lines; on failure logs are kept in $ANAGO_CACHE/tap.
+# Each file makes its own clusters, as a non-root account.  Prints "ok", "not ok"
+# and "skipped" lines; on failure logs are kept in $ANAGO_CACHE/tap.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -24,9 +24,8 @@ work=$(mktemp -d /tmp/anago-tap.XXXXXX)
 kept=$ANAGO_CACHE/tap
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
-copy_sources "$work/src"
-logged "$ANAGO_CACHE/log/tap-build.log" make -s -C "$work/src" -j"$ANAGO_JOBS" \
-	PG_CONFIG="$PG_CONFIG" COPT=-Werror install || die "cannot build anago"
+install_anago "$work/src" "$ANAGO_CACHE/log/tap-build.log" COPT=-Werror ||
+	die "cannot build anago"
 mkdir "$work/run" "$work/tmp"
 own "$work"
 
@@ -46,7 +45,7 @@ for file in "${files[@]}"; do
 		>"$work/out" 2>"$work/err" </dev/null || status=$?
 	sed -nE "s/^(ok|not ok) [0-9]+ - /\1 $tap $name: /p" "$work/out"
 	if grep -q '^1\.\.0 # SKIP' "$work/out"; then
-		echo "ok $tap $name: skipped: $(sed -n 's/^1\.\.0 # SKIP //p' "$work/out")"
+		echo "skipped $tap $name: $(sed -n 's/^1\.\.0 # SKIP //p' "$work/out")"
 	elif [ $status != 0 ]; then
 		rc=1
 		grep -q '^not ok' "$work/out" || echo "not ok $tap $name: ended with $status"

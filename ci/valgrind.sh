@@ -60,7 +60,7 @@ build_server()
 }
 
 build_server
-pg_config=$prefix/bin/pg_config
+PG_CONFIG=$prefix/bin/pg_config
 work=$(mktemp -d /tmp/anago.XXXXXX)
 port=5690
 
@@ -134,22 +134,11 @@ stop_server()
 # ---------------------------------------------------------------------------
 # The run
 
-# Warnings are for installcheck.sh to find: with -Og, gcc has some of its own.
-make_anago()
-{
-	make -C "$work/anago" PG_CONFIG="$pg_config" "$@"
-}
-
-build_anago()
-{
-	make_anago -s -j"$ANAGO_JOBS" && make_anago -s install
-}
-
 run_tests()
 {
 	cd /
 	PGHOST=$work PGPORT=$port PGUSER=postgres as_user timeout "$time_limit" \
-		make -C "$work/anago" PG_CONFIG="$pg_config" ISOLATION= \
+		make -C "$work/anago" PG_CONFIG="$PG_CONFIG" ISOLATION= \
 		${tests:+REGRESS="$tests"} installcheck
 }
 
@@ -247,21 +236,14 @@ print_errors()
 }
 
 tests=$*
-copy_sources "$work/anago"
-# pg_regress goes no further where there is nothing to compare with
-for test in "$work"/anago/sql/*.sql; do
-	out=$work/anago/expected/$(basename "$test" .sql).out
-	[ -e "$out" ] || : >"$out"
-done
 need_account
 write_wrapper
-own "$work"
-
-if ! CCACHE_DIR=$ANAGO_CACHE/ccache logged "$work/build.log" build_anago; then
+# Warnings are for installcheck.sh to find: with -Og, gcc has some of its own.
+if ! install_anago "$work/anago" "$work/build.log"; then
 	echo "not ok valgrind build"
 	exit 1
 fi
-own "$work/anago"
+own "$work"
 (logged "$work/initdb.log" make_cluster && logged "$work/start.log" start_server) || {
 	tail -n 10 "$work/server.log" >&2 || true
 	echo "not ok valgrind start"
@@ -307,15 +289,7 @@ else
 	echo "ok valgrind memory-errors"
 fi
 
-complaints='PANIC|TRAP:|terminated by signal|refcount leak|leak: |still referenced'
-complaints+='|resource was not closed|write past chunk end|detected (free|write)'
-if grep -qE "$complaints" "$work/server.log"; then
-	grep -E -A2 "$complaints" "$work/server.log" | head -n 20 >&2
-	echo "not ok valgrind server-log"
-	rc=1
-else
-	echo "ok valgrind server-log"
-fi
+clean_log "$work/server.log" "valgrind server-log" || rc=1
 
 if [ $rc != 0 ]; then
 	rm -rf "$kept"
