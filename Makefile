@@ -21,7 +21,7 @@ ISOLATION_OPTS = --load-extension=anago
 EXTRA_CLEAN = $(OBJS:.o=.d) .built-for
 
 PG_CONFIG ?= pg_config
-PGXS := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
+PGXS := $(wildcard $(shell $(PG_CONFIG) --pgxs 2>/dev/null))
 
 ifneq ($(PGXS),)
 # What a header test says about a library: yes or nothing.
@@ -66,7 +66,12 @@ override autodepend :=
 ifneq ($(PGXS),)
 include $(PGXS)
 else
-$(info no server to build for ($(PG_CONFIG)): only the targets that install one work)
+# Without a server to build for, the usual targets say so.
+.PHONY: all install uninstall installcheck check clean distclean
+all install uninstall installcheck check clean distclean:
+	@echo "anago: no server to build for: '$(PG_CONFIG) --pgxs' names no" \
+		"makefile; set PG_CONFIG=/path/to/pg_config of the server, which on" \
+		"Debian is in the package postgresql-server-dev-VERSION" >&2; exit 1
 endif
 
 ifneq ($(PGXS),)
@@ -83,9 +88,13 @@ endif
 # ---------------------------------------------------------------------------
 # Two commands for a fresh Debian 12
 
-.PHONY: demo test
+.PHONY: demo demo-clean test
 demo:
 	demo/demo.sh
+
+# What the demo left: its data, the account, the installed library
+demo-clean:
+	demo/clean.sh
 
 test:
 	ci/test.sh

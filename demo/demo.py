@@ -161,7 +161,7 @@ def main():
     finally:
         cluster.stop()
     print(f"\nDone in {time.monotonic() - start:.0f} s. Nothing is left "
-          f"running; the data are in demo/work.")
+          f"running; the data are in {args.dir}: make demo-clean removes them.")
     sys.exit(0 if same else 1)
 
 
