@@ -127,7 +127,7 @@ make_chroot()
 	local log=$ANAGO_CACHE/log/chroot-$1.log script
 
 	[ ! -e "$root/.complete" ] || return 0
-	[ "$(id -u)" = 0 ] || die "a chroot for PostgreSQL $version needs root"
+	[ -z "$(no_chroot)" ] || die "no PostgreSQL $version here: $(no_chroot)"
 	need_packages debootstrap
 	say "making a chroot of Debian $suite for PostgreSQL $version (a minute or two)"
 	if [ ! -e "$root/.base" ]; then
@@ -173,21 +173,17 @@ like_host()
 }
 
 # in_chroot ROOT COMMAND...: with /proc and shared memory, in name spaces of
-# its own where the kernel allows that, so that nothing stays behind.
+# its own, so that nothing stays behind.  no_chroot says where that cannot be.
 in_chroot()
 {
 	local root=$1
 	shift
 	local path=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
-	if unshare --mount --pid --fork true 2>/dev/null; then
-		PATH=$path TMPDIR=/tmp ANAGO_CACHE= unshare --mount --pid --fork --kill-child \
-			/bin/bash -c '
-			mount -t proc proc "$0/proc" && mkdir -p "$0/dev/shm" &&
-			mount -t tmpfs tmpfs "$0/dev/shm" && exec chroot "$0" "$@"' \
-			"$root" "$@"
-	else
-		PATH=$path TMPDIR=/tmp ANAGO_CACHE= chroot "$root" "$@"
-	fi
+	PATH=$path TMPDIR=/tmp ANAGO_CACHE= unshare --mount --pid --fork --kill-child \
+		/bin/bash -c '
+		mount -t proc proc "$0/proc" && mkdir -p "$0/dev/shm" &&
+		mount -t tmpfs tmpfs "$0/dev/shm" && exec chroot "$0" "$@"' \
+		"$root" "$@"
 }
 
 # ---------------------------------------------------------------------------
