@@ -147,9 +147,33 @@ anago_direct_io(void)
 #include "access/nbtree.h"
 #include "commands/explain.h"
 #include "storage/bufmgr.h"
+#include "utils/pg_locale.h"
+#if PG_VERSION_NUM >= 170000
+#include "utils/injection_point.h"
+#endif
 #if PG_VERSION_NUM >= 180000
 #include "commands/explain_format.h"
 #include "commands/explain_state.h"
+#endif
+
+/* Does a collation compare bytes? */
+static inline bool
+anago_collation_is_c(Oid collation)
+{
+#if PG_VERSION_NUM >= 180000
+	return pg_newlocale_from_collation(collation)->collate_is_c;
+#else
+	return lc_collate_is_c(collation);
+#endif
+}
+
+/* 17: where a test can stop us; 18: with an argument. */
+#if PG_VERSION_NUM >= 180000
+#define ANAGO_INJECTION_POINT(name)	INJECTION_POINT(name, NULL)
+#elif PG_VERSION_NUM >= 170000
+#define ANAGO_INJECTION_POINT(name)	INJECTION_POINT(name)
+#else
+#define ANAGO_INJECTION_POINT(name)	((void) (name))
 #endif
 
 /* The root of a B-tree, pinned and share-locked; InvalidBuffer if empty. */

@@ -6,7 +6,8 @@
  * From the conditions of a step one range of the index is made for each
  * combination of its IN-list elements: everything between the positions
  * `start` and `end`, both given as insertion scan keys.  Conditions that
- * these positions do not express are rechecked on every index tuple:
+ * these positions do not express, or not for sure (ops/order.h), are rechecked
+ * on every index tuple:
  *
  *		index (a, b, c)		a = 1 AND b IN (4, 7) AND c > 2 AND c <> 9
  *		positions			(1, 4, 2) .. (1, 4)		combination 0
@@ -64,6 +65,8 @@ typedef struct AnagoKey
 	bool		copy;			/* value must be copied to outlive the slot */
 	int16		typlen;			/* of the value */
 	bool		typbyval;
+	bool		bounds;			/* has an entry in a position, */
+	bool		sure;			/* which what is between is sure to satisfy */
 	bool		searchable;		/* IN lists: elements are sorted and distinct, */
 	FmgrInfo	elemcmp;		/* by this order, */
 	FmgrInfo	colcmp;			/* in which the column is compared by this */
@@ -85,6 +88,7 @@ typedef struct AnagoKeys
 	bool		end_nextkey;
 	int			start_key[INDEX_MAX_KEYS];	/* index into key[], or EDGE_NULL */
 	int			end_key[INDEX_MAX_KEYS];
+	int			combo;			/* bound last */
 	int			narrays;		/* IN lists that bound the walk */
 	int			array[INDEX_MAX_KEYS];	/* these, indexes into key[] */
 	int			nrecheck;
@@ -111,7 +115,12 @@ extern void anago_keys_free(const AnagoKeys *keys, AnagoKeyValues *values);
 extern void anago_keys_bind(AnagoKeys *keys, const AnagoKeyValues *values,
 							int combo);
 
-/* Whether an index tuple satisfies the conditions that need a recheck. */
+/*
+ * Whether an index tuple satisfies the conditions that need a recheck.  An IN
+ * list that bounds the walk: whether it equals the element of the combination
+ * that is bound, so that each tuple is found for one combination at most, in
+ * whatever order the index is.
+ */
 extern bool anago_keys_recheck(AnagoKeys *keys, const AnagoKeyValues *values,
 							   Relation indexrel, IndexTuple itup);
 

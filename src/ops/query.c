@@ -6,7 +6,10 @@
  *	  query.c	begin, next, rescan, end
  *	  source.c	where rows come from
  *	  probe.c	one row in one step: join types
- *	  keys.c	its index conditions
+ *	  keys.c	its index conditions: how they bound the walk
+ *	  values.c	what they compare with
+ *	  order.c	what follows from the order of an index
+ *	  root.c	where walks of the index begin
  *	  range.c	its walk of the index
  *	  leaf.c	one leaf page of it
  *	  inner.c	copies of inner pages

@@ -34,7 +34,8 @@ anago_range_page_fill(AnagoStep *step, AnagoRangePage *at, Page page,
 	BTScanInsert end = &step->keys.end;
 
 	at->child = child;
-	at->last = anago_bt_search(step->indexrel, end, page);
+	/* where the order lies, the end may be left of the start */
+	at->last = Max(anago_bt_search(step->indexrel, end, page), child);
 	at->next = InvalidBlockNumber;
 	if (at->last == PageGetMaxOffsetNumber(page) &&
 		anago_bt_goes_on(step->indexrel, end, page, at->last))

@@ -1,0 +1,295 @@
+/*-------------------------------------------------------------------------
+ *
+ * values.c
+ *	  Index conditions: the values of one probe, and what is done with them.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "lib/qunique.h"
+#include "utils/array.h"
+#include "utils/datum.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+#include "ops/keys.h"
+
+/* --- evaluation --- */
+
+static int
+compare_elements(const void *a, const void *b, void *arg)
+{
+	AnagoKey   *key = (AnagoKey *) arg;
+
+	return DatumGetInt32(FunctionCall2Coll(&key->elemcmp, key->elemcollation,
+										   *(const Datum *) a,
+										   *(const Datum *) b));
+}
+
+/* Elements of an array datum that is ours to keep; NULLs dropped. */
+static void
+split_array(AnagoKey *key, ArrayType *array, AnagoArray *out)
+{
+	bool	   *nulls;
+	Datum	   *elems;
+	int			nelems;
+	int			n = 0;
+	int16		len;
+	bool		byval;
+	char		align;
+
+	/* the operator may be declared for a pseudotype such as anyenum */
+	get_typlenbyvalalign(ARR_ELEMTYPE(array), &len, &byval, &align);
+	deconstruct_array(array, ARR_ELEMTYPE(array), len, byval, align,
+					  &elems, &nulls, &nelems);
+	for (int i = 0; i < nelems; i++)
+		if (!nulls[i])
+			elems[n++] = elems[i];
+	if (key->searchable && n > 1)
+	{
+		qsort_arg(elems, n, sizeof(Datum), compare_elements, key);
+		n = (int) qunique_arg(elems, n, sizeof(Datum), compare_elements, key);
+	}
+	out->n = n;
+	out->elems = elems;
+	pfree(nulls);
+}
+
+/* Evaluate one value; false if nothing can match it. */
+static bool
+eval_key(const AnagoKeys *keys, int i, ExprContext *econtext,
+		 MemoryContext context, AnagoKeyValues *out)
+{
+	AnagoKey   *key = &keys->key[i];
+	bool		isnull;
+	Datum		value;
+	MemoryContext old;
+
+	if (key->expr == NULL)
+		return true;
+	value = ExecEvalExprSwitchContext(key->expr, econtext, &isnull);
+	if (isnull)
+		return false;
+
+	old = MemoryContextSwitchTo(context);
+	if (key->desc->kind == ANAGO_KEY_ARRAY)
+	{
+		ArrayType  *array = DatumGetArrayTypePCopy(value);
+
+		if (out->arrays == NULL)
+			out->arrays = palloc0(sizeof(AnagoArray) * keys->n);
+		split_array(key, array, &out->arrays[i]);
+		value = PointerGetDatum(array);
+	}
+	else if (key->copy && !key->typbyval)
+		value = datumCopy(value, false, key->typlen);
+	MemoryContextSwitchTo(old);
+
+	out->values[i] = value;
+	return key->desc->kind != ANAGO_KEY_ARRAY || out->arrays[i].n > 0;
+}
+
+/* How many ranges there are, and how many columns bound them. */
+static void
+count_combos(const AnagoKeys *keys, AnagoKeyValues *out)
+{
+	int64		ncombos = 1;
+
+	out->prefix = -1;
+	for (int i = 0; i < keys->narrays; i++)
+	{
+		int			which = keys->array[i];
+		int64		more = ncombos * out->arrays[which].n;
+
+		/* one list alone is walked however long it is */
+		if (ncombos > 1 && more > ANAGO_MAX_COMBOS)
+		{
+			out->prefix = keys->key[which].desc->attno - 1;
+			break;
+		}
+		ncombos = more;
+	}
+	out->ncombos = (int) ncombos;
+}
+
+void
+anago_keys_eval(const AnagoKeys *keys, ExprContext *econtext,
+				MemoryContext context, AnagoKeyValues *out)
+{
+	out->arrays = NULL;
+	out->ncombos = 0;
+	memset(out->values, 0, sizeof(Datum) * keys->n);
+	for (int i = 0; i < keys->n; i++)
+		if (!eval_key(keys, i, econtext, context, out))
+			return;
+	count_combos(keys, out);
+}
+
+void
+anago_keys_free(const AnagoKeys *keys, AnagoKeyValues *values)
+{
+	for (int i = 0; i < keys->n; i++)
+	{
+		const AnagoKey *key = &keys->key[i];
+
+		if (DatumGetPointer(values->values[i]) == NULL || key->expr == NULL)
+			continue;
+		if (key->desc->kind == ANAGO_KEY_ARRAY)
+		{
+			pfree(values->arrays[i].elems);
+			pfree(DatumGetPointer(values->values[i]));
+		}
+		else if (key->copy && !key->typbyval)
+			pfree(DatumGetPointer(values->values[i]));
+	}
+	if (values->arrays != NULL)
+		pfree(values->arrays);
+}
+
+/* --- use --- */
+
+/* The value that key `which` has in a combination: the first list is fastest. */
+static Datum
+combo_value(const AnagoKeys *keys, const AnagoKeyValues *values, int which,
+			int combo)
+{
+	for (int i = 0; i < keys->narrays; i++)
+	{
+		const AnagoArray *array = &values->arrays[keys->array[i]];
+
+		if (keys->array[i] == which)
+			return array->elems[combo % array->n];
+		combo /= array->n;
+	}
+	return values->values[which];
+}
+
+static void
+bind_position(const AnagoKeys *keys, const AnagoKeyValues *values, int combo,
+			  BTScanInsert position, const int *map)
+{
+	for (int i = 0; i < position->keysz; i++)
+		if (map[i] != ANAGO_EDGE_NULL)
+			position->scankeys[i].sk_argument =
+				combo_value(keys, values, map[i], combo);
+}
+
+void
+anago_keys_bind(AnagoKeys *keys, const AnagoKeyValues *values, int combo)
+{
+	Assert(combo < values->ncombos);
+	keys->combo = combo;
+	if (values->prefix >= 0)
+	{
+		keys->start.keysz = keys->end.keysz = values->prefix;
+		keys->start.nextkey = false;
+		keys->end.nextkey = true;
+	}
+	else
+	{
+		keys->start.keysz = keys->start_keysz;
+		keys->end.keysz = keys->end_keysz;
+		keys->start.nextkey = keys->start_nextkey;
+		keys->end.nextkey = keys->end_nextkey;
+	}
+	bind_position(keys, values, combo, &keys->start, keys->start_key);
+	bind_position(keys, values, combo, &keys->end, keys->end_key);
+}
+
+/* Is one of the sorted elements equal to a column value? */
+static bool
+array_search(AnagoKey *key, const AnagoArray *array, Datum datum)
+{
+	int			low = 0;
+	int			high = array->n;
+
+	while (low < high)
+	{
+		int			mid = low + (high - low) / 2;
+		int32		cmp = DatumGetInt32(FunctionCall2Coll(&key->colcmp,
+														  key->elemcollation,
+														  datum,
+														  array->elems[mid]));
+
+		if (cmp == 0)
+			return true;
+		if (cmp > 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return false;
+}
+
+static inline bool
+op_matches(AnagoKey *key, Datum datum, Datum value)
+{
+	return DatumGetBool(FunctionCall2Coll(&key->opfn, key->desc->collation,
+										  datum, value));
+}
+
+static bool
+array_matches(AnagoKey *key, const AnagoArray *array, Datum datum)
+{
+	if (key->searchable)
+		return array_search(key, array, datum);
+	for (int i = 0; i < array->n; i++)
+		if (op_matches(key, datum, array->elems[i]))
+			return true;
+	return false;
+}
+
+/* Does this condition bound the walk, with what is bound now? */
+static inline bool
+is_bound(const AnagoKey *key, const AnagoKeyValues *values)
+{
+	return key->bounds &&
+		(values->prefix < 0 || key->desc->attno <= values->prefix);
+}
+
+static bool
+key_matches(AnagoKeys *keys, const AnagoKeyValues *values, int which,
+			Relation indexrel, IndexTuple itup)
+{
+	AnagoKey   *key = &keys->key[which];
+	bool		isnull;
+	Datum		datum = index_getattr(itup, key->desc->attno,
+									  RelationGetDescr(indexrel), &isnull);
+
+	switch (key->desc->kind)
+	{
+		case ANAGO_KEY_IS_NULL:
+			return isnull;
+		case ANAGO_KEY_IS_NOT_NULL:
+			return !isnull;
+		case ANAGO_KEY_OP:
+			return !isnull && op_matches(key, datum, values->values[which]);
+		case ANAGO_KEY_ARRAY:
+			if (isnull)
+				return false;
+			if (is_bound(key, values))
+				return op_matches(key, datum, combo_value(keys, values, which,
+														  keys->combo));
+			return array_matches(key, &values->arrays[which], datum);
+	}
+	pg_unreachable();
+}
+
+bool
+anago_keys_recheck(AnagoKeys *keys, const AnagoKeyValues *values,
+				   Relation indexrel, IndexTuple itup)
+{
+	if (values->prefix >= 0)
+	{
+		for (int i = 0; i < keys->n; i++)
+			if (!key_matches(keys, values, i, indexrel, itup))
+				return false;
+		return true;
+	}
+	for (int i = 0; i < keys->nrecheck; i++)
+		if (!key_matches(keys, values, keys->recheck[i], indexrel, itup))
+			return false;
+	return true;
+}
