@@ -58,6 +58,7 @@
 #include "ops/leaf.h"
 #include "ops/probe.h"
 #include "ops/range.h"
+#include "ops/root.h"
 #include "ops/row.h"
 #include "ops/span.h"
 
@@ -111,45 +112,12 @@ anago_range_spawn(AnagoProbe *probe)
 		self->combo_end = probe->keys.ncombos;
 }
 
-/* --- the root --- */
-
-/*
- * Learn root and version of the index.  A root that is split later stays the
- * leftmost page of its level, from which moving right leads everywhere; where
- * that becomes long, the index is opened anew.
- */
-static void
-open_index(AnagoStep *step)
-{
-	Buffer		buf = anago_bt_getroot(step->indexrel, step->heap);
-	bool		allequalimage;
-
-	step->opened = true;
-	step->root = InvalidBlockNumber;
-	if (!BufferIsValid(buf))
-		return;
-	step->root = BufferGetBlockNumber(buf);
-	UnlockReleaseBuffer(buf);
-	_bt_metaversion(step->indexrel, &step->heapkeyspace, &allequalimage);
-	anago_keys_set_version(&step->keys, step->heapkeyspace, allequalimage);
-}
-
-static void
-ensure_open(AnagoStep *step)
-{
-	if (step->stale)
-	{
-		anago_inner_forget(step->inner);
-		step->opened = step->stale = false;
-	}
-	if (!step->opened)
-		open_index(step);
-}
+/* --- how a range begins --- */
 
 void
 anago_range_prepare(AnagoProbe *probe, int combo)
 {
-	ensure_open(probe->step);
+	anago_root_ensure(probe->step);
 	anago_keys_bind(&probe->step->keys, &probe->keys, combo);
 }
 
@@ -158,7 +126,7 @@ anago_range_spawn_span(AnagoProbe *probe, AnagoSpan *span)
 {
 	RangeTask  *self;
 
-	ensure_open(probe->step);
+	anago_root_ensure(probe->step);
 	self = spawn(probe, &range_ops, ANAGO_DEPTH_RANGE(probe->step));
 	self->combo = span->combo;
 	self->blkno = InvalidBlockNumber;
@@ -170,9 +138,7 @@ range_start(RangeTask *self, int combo)
 {
 	AnagoStep  *step = self->probe->step;
 
-	ensure_open(step);
-	if (step->root == InvalidBlockNumber)
-		PredicateLockRelation(step->indexrel, step->query->snapshot);
+	anago_root_ensure(step);
 	self->combo = combo;
 	self->blkno = step->root;
 	self->from_start = true;
