@@ -18,6 +18,7 @@ import time
 from pathlib import Path
 
 from lib import emulated as device
+from lib import presets
 from lib.device import Device
 from lib.ending import main_of
 
@@ -211,9 +212,9 @@ def main():
         child(*map(Path, sys.argv[1:]))
         return
     try:
-        device.require_programs(device.presets.preset("disks"))
+        device.require_programs(presets.preset("disks"))
     except device.DeviceError as err:
-        print(f"ok device: skipped: {err}")
+        print(f"skipped device: {err}")
         return
     with tempfile.TemporaryDirectory(dir="/var/tmp",
                                      prefix="anago-device-") as outside:

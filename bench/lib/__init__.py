@@ -4,6 +4,7 @@
     answers.py   the reference answers of the TPC-H queries
     cluster.py   a private PostgreSQL cluster: create, start, stop, make cold
     device.py    the block device under a path, and what it read
+    emulated/    a device with the latencies of another: up, down, its check
     ending.py    a signal ends a script as Ctrl-C does
     fio.py       the device alone: fio's random reads
     load.py      loading TPC-H: steps, jobs, what is done

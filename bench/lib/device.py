@@ -1,6 +1,6 @@
 """The device under a path, and what it has read.
 
-A block device or partition; or an emulated one (lib/emulated.py), which may
+A block device or partition; or an emulated one (lib/emulated/), which may
 consist of several loop devices and also counts the replies that were late.
 """
 
