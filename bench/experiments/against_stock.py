@@ -21,10 +21,6 @@ QUESTION = ("How long does a selective query take from a cold disk, compared wit
             "stock PostgreSQL as it comes and with stock tuned by hand, the best "
             "of many settings for each query?")
 
-# Issue by issue: stock's best over anago, stock's defaults over anago.
-ASKED_BEST = {"A": 1.0, "C": 2.0, "D": 3.0}
-ASKED_DEFAULTS = {"A": 6.0, "B": 4.0, "C": 5.0, "D": 5.0}
-
 
 def variants_of_anago(bench, query, workers):
     """(name, variant) of what anago is run as; workers where it has them."""
@@ -51,12 +47,6 @@ def measure(bench, query):
     return done, best, fastest
 
 
-def asked(targets, query, quotient) -> str:
-    if query not in targets:
-        return str(quotient)
-    return f"{quotient} [{targets[query]:g}]"
-
-
 def compare(bench, names):
     """Measure the queries; put down the tables; return (runs, summary)."""
     runs, rows, out, settings = [], [], {}, []
@@ -68,8 +58,7 @@ def compare(bench, names):
         rows.append([query, *(summary(of(done, query, name)) for name in
                               ("stock, defaults", "stock, same plan", best,
                                variants.workers_name(0), fastest)),
-                     asked(ASKED_BEST, query, to_best),
-                     asked(ASKED_DEFAULTS, query, to_defaults)])
+                     to_best, to_defaults])
         settings.append([query, best.removeprefix("stock, "),
                          of(done, query, best)[0].plan, fastest,
                          of(done, query, fastest)[0].plan])
@@ -80,11 +69,10 @@ def compare(bench, names):
                                   for name in dict.fromkeys(
                                       r.variant for r in done)}}
     bench.results.table(
-        "seconds", "cold, seconds: median (range), * some runs marked; "
-        "[asked for]", ["query", "stock, defaults", "stock, same plan",
-                        "stock, best tuned", "anago, one process",
-                        "anago, best", "best tuned / anago",
-                        "defaults / anago"], rows)
+        "seconds", "cold, seconds: median (range), * some runs marked",
+        ["query", "stock, defaults", "stock, same plan", "stock, best tuned",
+         "anago, one process", "anago, best", "best tuned / anago",
+         "defaults / anago"], rows)
     bench.results.table("plans", "what was best", [
         "query", "stock's settings", "stock's plan", "anago", "anago's plan"],
         settings)

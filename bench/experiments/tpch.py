@@ -5,7 +5,7 @@
 
 Both sides have the same settings, and the planner is free: anago may be chosen
 for a part of a query or not at all.  Most of the 22 read large parts of tables,
-where index plans are not the fastest: what is asked here is whether anago does
+where index plans are not the fastest: the question here is whether anago does
 any harm there, and where it helps.  At scale 1 the rows are compared with the
 reference answers, and always those of both sides with each other.
 """
