@@ -69,6 +69,7 @@ anago_node_init(void)
 {
 	RegisterCustomScanMethods(&anago_scan_methods);
 	RegisterCustomScanMethods(&anago_join_methods);
+	anago_parallel_init();
 }
 
 static Node *

@@ -323,7 +323,7 @@ show_processes(const ExplainCxt *cxt, AnagoCounters *all)
 	anago_query_count(state->query, &leader);
 	mean = mean_inflight(&leader);
 	for (int i = 0; i < state->nworkers; i++)
-		mean += mean_inflight(&state->workers[i]);
+		mean += mean_inflight(state->workers[i]);
 	if (state->nworkers > 0)
 		all->pages.inflight_peak = state->inflight_peak;
 	show_run(cxt, all, mean);
@@ -333,7 +333,7 @@ show_processes(const ExplainCxt *cxt, AnagoCounters *all)
 	ExplainOpenGroup("Processes", "Processes", false, cxt->es);
 	show_process(cxt, -1, &leader);
 	for (int i = 0; i < state->nworkers; i++)
-		show_process(cxt, i, &state->workers[i]);
+		show_process(cxt, i, state->workers[i]);
 	ExplainCloseGroup("Processes", "Processes", false, cxt->es);
 }
 

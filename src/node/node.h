@@ -27,8 +27,9 @@ typedef struct AnagoScanState
 
 	/* in the leader of a parallel query, below a Gather */
 	AnagoSegment *segment;		/* NULL: none, or no longer */
+	AnagoPool  *pool;			/* with it */
 	int			nworkers;
-	AnagoCounters *workers;		/* what they have done */
+	AnagoCounters **workers;	/* what they have done */
 	int64		inflight_peak;	/* reads of all processes at one time */
 } AnagoScanState;
 
@@ -39,6 +40,7 @@ extern PGDLLIMPORT const CustomScanMethods anago_join_methods;
 extern void anago_node_init(void);
 
 /* parallel.c: the callbacks for DSM, and the counters of all processes */
+extern void anago_parallel_init(void);
 extern Size anago_parallel_estimate(CustomScanState *node, ParallelContext *pcxt);
 extern void anago_parallel_initialize(CustomScanState *node,
 									  ParallelContext *pcxt, void *coordinate);

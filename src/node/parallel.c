@@ -15,6 +15,7 @@
 #include "postgres.h"
 
 #include "access/parallel.h"
+#include "access/xact.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 
@@ -111,21 +112,109 @@ static void
 make_room(AnagoScanState *state, int nworkers)
 {
 	MemoryContext context = state->css.ss.ps.state->es_query_cxt;
-	AnagoCounters *more;
+	AnagoCounters **more;
 
 	if (nworkers <= state->nworkers)
 		return;
-	more = MemoryContextAllocZero(context, sizeof(AnagoCounters) * nworkers);
-	if (state->nworkers > 0)
-		memcpy(more, state->workers, sizeof(AnagoCounters) * state->nworkers);
+	more = MemoryContextAlloc(context, sizeof(AnagoCounters *) * nworkers);
+	for (int i = 0; i < nworkers; i++)
+		more[i] = i < state->nworkers ? state->workers[i] :
+			MemoryContextAllocZero(context,
+								   anago_counters_size(state->desc->nsteps));
 	state->workers = more;
 	state->nworkers = nworkers;
 }
 
+static AnagoSegmentSpec
+spec_for(const CustomScanState *node, const ParallelContext *pcxt)
+{
+	const AnagoScanState *state = (const AnagoScanState *) node;
+	AnagoSegmentSpec spec;
+
+	spec.node = node->ss.ps.plan->plan_node_id;
+	spec.nparticipants = pcxt->nworkers + 1;
+	spec.counters_size = anago_counters_size(state->desc->nsteps);
+	spec.in_parts = anago_mode == ANAGO_MODE_STATIC;
+	spec.nparts = parts_for(pcxt);
+	spec.max_inflight = anago_max_inflight_reads;
+	return spec;
+}
+
+/* --- the pool: one for all nodes below a Gather --- */
+
+/* Where it is in the query's table of contents; core's keys end in others. */
+#define POOL_KEY	UINT64CONST(0xA4A6000000000001)
+
+/*
+ * The estimate of this one has it; NULL: no estimate is being made.  Nothing
+ * else runs between a query's estimate and the making of its pool but an error,
+ * after which the context is gone.
+ */
+static const ParallelContext *pool_estimated = NULL;
+
+static void
+forget_estimate(void)
+{
+	pool_estimated = NULL;
+}
+
+static void
+at_xact_end(XactEvent event, void *arg)
+{
+	forget_estimate();
+}
+
+static void
+at_subxact_end(SubXactEvent event, SubTransactionId me,
+			   SubTransactionId parent, void *arg)
+{
+	if (event == SUBXACT_EVENT_ABORT_SUB)
+		forget_estimate();
+}
+
+void
+anago_parallel_init(void)
+{
+	RegisterXactCallback(at_xact_end, NULL);
+	RegisterSubXactCallback(at_subxact_end, NULL);
+}
+
+/* The first node to come asks for it, */
+static void
+estimate_pool(ParallelContext *pcxt)
+{
+	if (pool_estimated == pcxt)
+		return;
+	pool_estimated = pcxt;
+	shm_toc_estimate_chunk(&pcxt->estimator, anago_pool_size(pcxt->nworkers + 1));
+	shm_toc_estimate_keys(&pcxt->estimator, 1);
+}
+
+/* and the first to come makes it. */
+static AnagoPool *
+get_pool(ParallelContext *pcxt)
+{
+	AnagoPool  *pool = shm_toc_lookup(pcxt->toc, POOL_KEY, true);
+
+	if (pool != NULL)
+		return pool;
+	Assert(pool_estimated == pcxt);
+	forget_estimate();
+	pool = shm_toc_allocate(pcxt->toc, anago_pool_size(pcxt->nworkers + 1));
+	anago_pool_init(pool, pcxt->nworkers + 1);
+	shm_toc_insert(pcxt->toc, POOL_KEY, pool);
+	return pool;
+}
+
+/* --- callbacks --- */
+
 Size
 anago_parallel_estimate(CustomScanState *node, ParallelContext *pcxt)
 {
-	return anago_segment_size(pcxt->nworkers + 1, sizeof(AnagoCounters));
+	AnagoSegmentSpec spec = spec_for(node, pcxt);
+
+	estimate_pool(pcxt);
+	return anago_segment_size(&spec);
 }
 
 void
@@ -133,12 +222,13 @@ anago_parallel_initialize(CustomScanState *node, ParallelContext *pcxt,
 						  void *coordinate)
 {
 	AnagoScanState *state = (AnagoScanState *) node;
+	AnagoSegmentSpec spec = spec_for(node, pcxt);
 
-	anago_segment_init(coordinate, pcxt->nworkers + 1, sizeof(AnagoCounters),
-					   anago_max_inflight_reads, parts_for(pcxt));
+	anago_segment_init(coordinate, &spec);
 	state->segment = coordinate;
+	state->pool = get_pool(pcxt);
 	make_room(state, pcxt->nworkers);
-	anago_query_set_segment(state->query, coordinate, 0,
+	anago_query_set_segment(state->query, state->segment, state->pool, 0,
 							rows_are_collected(node), NULL);
 }
 
@@ -156,11 +246,12 @@ anago_parallel_reinitialize(CustomScanState *node, ParallelContext *pcxt,
 							void *coordinate)
 {
 	AnagoScanState *state = (AnagoScanState *) node;
+	AnagoSegmentSpec spec = spec_for(node, pcxt);
 
 	keep_peak(state);
 	/* the rescan itself may come before this or after it */
 	anago_query_part(state->query);
-	anago_segment_reset(coordinate, anago_max_inflight_reads, parts_for(pcxt));
+	anago_segment_reset(state->segment, state->pool, &spec);
 }
 
 void
@@ -172,8 +263,10 @@ anago_parallel_initialize_worker(CustomScanState *node, shm_toc *toc,
 
 	/* before the first row, and so before tasks and rings are allocated */
 	anago_placement_apply(ParallelWorkerNumber + 1, segment->nparticipants);
-	anago_query_set_segment(state->query, coordinate, ParallelWorkerNumber + 1,
-							true, anago_segment_counters(coordinate,
+	anago_query_set_segment(state->query, segment,
+							shm_toc_lookup(toc, POOL_KEY, false),
+							ParallelWorkerNumber + 1, true,
+							anago_segment_counters(segment,
 												   ParallelWorkerNumber));
 }
 
@@ -192,10 +285,11 @@ anago_parallel_shutdown(CustomScanState *node)
 		return;
 	anago_share_stop(state->segment);
 	for (int i = 0; i < state->segment->nparticipants - 1; i++)
-		anago_counters_add(&state->workers[i],
+		anago_counters_add(state->workers[i],
 						   anago_segment_counters(state->segment, i));
 	keep_peak(state);
 	state->segment = NULL;
+	state->pool = NULL;
 }
 
 void
@@ -203,5 +297,5 @@ anago_parallel_sum(const AnagoScanState *state, AnagoCounters *sum)
 {
 	anago_query_count(state->query, sum);
 	for (int i = 0; i < state->nworkers; i++)
-		anago_counters_add(sum, &state->workers[i]);
+		anago_counters_add(sum, state->workers[i]);
 }

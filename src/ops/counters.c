@@ -57,7 +57,8 @@ anago_counters_add(AnagoCounters *to, const AnagoCounters *from)
 	to->memory += from->memory;
 	to->given += from->given;
 	to->fallbacks += from->fallbacks;
-	for (int i = 0; i < ANAGO_MAX_STEPS; i++)
+	to->nsteps = Max(to->nsteps, from->nsteps);
+	for (int i = 0; i < from->nsteps; i++)
 		add_step(&to->steps[i], &from->steps[i]);
 }
 
@@ -67,8 +68,10 @@ anago_query_count(const AnagoQuery *query, AnagoCounters *counters)
 {
 	int64		memory;
 
+	/* what stands in shared memory has room for these steps alone */
 	if (counters != query->before)
-		*counters = *query->before;
+		memcpy(counters, query->before, anago_counters_size(query->nsteps));
+	counters->nsteps = query->nsteps;
 	for (int i = 0; i < query->nsteps; i++)
 		counters->steps[i] = query->steps[i].counters;
 	counters->given = query->given;

@@ -164,9 +164,9 @@ start(AnagoQuery *query)
 									query->estate->es_query_cxt);
 		if (query->segment != NULL)
 		{
-			query->share = anago_share_attach(query->segment, query->participant,
-											  query->patient);
-			query->in_parts = anago_mode == ANAGO_MODE_STATIC;
+			query->share = anago_share_attach(query->segment, query->pool,
+											  query->participant, query->patient);
+			query->in_parts = query->segment->in_parts;
 			anago_spread_peers(query, &peers);
 		}
 		query->sched = anago_sched_begin(ANAGO_DEPTHS(query->nsteps),
@@ -243,16 +243,17 @@ release_pins(AnagoQuery *query)
 
 void
 anago_query_set_segment(AnagoQuery *query, AnagoSegment *segment,
-						int participant, bool patient,
+						AnagoPool *pool, int participant, bool patient,
 						AnagoCounters *published)
 {
 	query->segment = segment;
+	query->pool = pool;
 	query->participant = participant;
 	query->patient = patient;
 	query->published = published;
 	if (published == NULL)
 		return;
-	*query->before = *published;
+	memcpy(query->before, published, anago_counters_size(query->nsteps));
 	query->given = published->given;
 	for (int i = 0; i < query->nsteps; i++)
 		query->steps[i].counters = published->steps[i];

@@ -113,7 +113,7 @@ typedef struct AnagoStepCounters
 
 /*
  * What one process has done for a query.  Flat, so that it can stand in the
- * segment of a parallel query.
+ * segment of a parallel query, where it ends behind the query's own steps.
  */
 typedef struct AnagoCounters
 {
@@ -124,8 +124,16 @@ typedef struct AnagoCounters
 	int64		memory;			/* bytes of tasks and rows */
 	int64		given;			/* rows handed to other processes */
 	int64		fallbacks;		/* by a worker: I/O methods refused */
+	int			nsteps;			/* of the following */
 	AnagoStepCounters steps[ANAGO_MAX_STEPS];
 } AnagoCounters;
+
+/* Bytes of one in shared memory. */
+static inline Size
+anago_counters_size(int nsteps)
+{
+	return offsetof(AnagoCounters, steps) + sizeof(AnagoStepCounters) * nsteps;
+}
 
 struct AnagoStep
 {
@@ -178,6 +186,7 @@ struct AnagoQuery
 	bool		exhausted;
 
 	AnagoSegment *segment;		/* of a parallel query, or NULL */
+	AnagoPool  *pool;			/* with it */
 	int			participant;	/* in it */
 	bool		patient;		/* as for anago_share_attach */
 	AnagoShare *share;			/* while this process takes part */
@@ -235,7 +244,8 @@ extern void anago_query_end(AnagoQuery *query);
  * publishes its counters, and goes on from those it finds there.
  */
 extern void anago_query_set_segment(AnagoQuery *query, AnagoSegment *segment,
-									int participant, bool patient,
+									AnagoPool *pool, int participant,
+									bool patient,
 									AnagoCounters *published);
 
 /*

@@ -34,14 +34,12 @@
 static bool
 read_letters(AnagoQuery *query)
 {
-	AnagoParticipant *self =
-		&query->share->segment->participants[query->share->me];
 	char		bytes[ANAGO_LETTER_BYTES];
 	bool		some = false;
 	int			step;
 
 	/* at most ANAGO_LETTERS_MAX, so that the bounds of depths hold nearly */
-	while (anago_letter_take(&self->letters, &step, bytes) >= 0)
+	while (anago_letter_take(query->share, &step, bytes) >= 0)
 	{
 		anago_probe_spawn(&query->steps[step],
 						  anago_row_unpack(query, step, bytes));

@@ -148,29 +148,28 @@ first_page(AnagoStep *step, AnagoRangePage *at)
  * False: there is nothing to be cut.
  */
 static bool
-open_source(AnagoStep *step, AnagoSharedSource *source)
+open_source(AnagoStep *step, AnagoSharedSource *source, AnagoRangePage *at)
 {
 	source->opened = true;
 	source->children = source->cut = 0;
-	if (!step->heapkeyspace || !first_page(step, &source->at))
+	if (!step->heapkeyspace || !first_page(step, at))
 	{
 		source->parts = source->nparts;
 		return false;
 	}
-	source->children = anago_children_left(&source->at);
-	while (source->at.next != InvalidBlockNumber)
+	source->children = anago_children_left(at);
+	while (at->next != InvalidBlockNumber)
 	{
-		next_page(step, &source->at);
-		source->children += anago_children_left(&source->at);
+		next_page(step, at);
+		source->children += anago_children_left(at);
 	}
-	return first_page(step, &source->at);
+	return first_page(step, at);
 }
 
 /* Cut up to `n` children off the page at which the source stands. */
 static int
-cut_piece(AnagoQuery *query, AnagoSharedSource *source, int64 n, Piece **tail)
+cut_piece(AnagoQuery *query, AnagoRangePage *at, int64 n, Piece **tail)
 {
-	AnagoRangePage *at = &source->at;
 	Piece	   *piece = MemoryContextAlloc(query->context, sizeof(Piece));
 	AnagoSpan  *span = anago_span_create(query, 0);
 
@@ -193,6 +192,7 @@ static bool
 cut_part(AnagoQuery *query, AnagoSharedSource *source)
 {
 	AnagoStep  *step = &query->steps[0];
+	AnagoRangePage *at = anago_source_page(query->segment);
 	Piece	  **tail = &query->parts->pieces;
 	int			left = source->nparts - source->parts;
 	int64		n;
@@ -206,13 +206,13 @@ cut_part(AnagoQuery *query, AnagoSharedSource *source)
 	{
 		int			got;
 
-		if (anago_children_left(&source->at) == 0)
+		if (anago_children_left(at) == 0)
 		{
-			if (source->at.next == InvalidBlockNumber)
+			if (at->next == InvalidBlockNumber)
 				break;
-			next_page(step, &source->at);
+			next_page(step, at);
 		}
-		got = cut_piece(query, source, n, tail);
+		got = cut_piece(query, at, n, tail);
 		tail = &(*tail)->next;
 		source->cut += got;
 		n -= got;
@@ -246,7 +246,8 @@ anago_static_spawn(AnagoQuery *query)
 	if (!source->opened)
 	{
 		step->counters.probes++;
-		whole = !open_source(step, source);
+		whole = !open_source(step, source,
+							 anago_source_page(query->segment));
 	}
 	anago_source_leave(query->share);
 	if (whole)

@@ -34,22 +34,44 @@ address(AnagoLetterBox *box, uint32 position)
 	return box->bytes + (position & (ANAGO_LETTER_BOX_BYTES - 1));
 }
 
-void
-anago_letters_init(AnagoLetterBox *box)
+/* The participant's box; NULL: it has none, and none is to be had. */
+static AnagoLetterBox *
+box_for(AnagoPool *pool, AnagoParticipant *participant)
 {
-	/* any of core's: an extension's would be used up one for each query */
-	LWLockInitialize(&box->lock, LWTRANCHE_PARALLEL_QUERY_DSA);
-	pg_atomic_init_u32(&box->count, 0);
-	box->head = box->tail = 0;
+	for (int i = 0; participant->box == ANAGO_NO_BOX && i < pool->nboxes; i++)
+	{
+		uint32		taken = 0;
+
+		if (pg_atomic_read_u32(&pool->boxes[i].taken) == 0 &&
+			pg_atomic_compare_exchange_u32(&pool->boxes[i].taken, &taken, 1))
+		{
+			pool->boxes[i].head = pool->boxes[i].tail = 0;
+			participant->box = i;
+		}
+	}
+	return participant->box == ANAGO_NO_BOX ? NULL :
+		&pool->boxes[participant->box];
 }
 
-bool
-anago_letter_put(AnagoLetterBox *box, int step, const char *row, int row_bytes)
+void
+anago_letters_drop(AnagoPool *pool, AnagoParticipant *participant)
+{
+	if (participant->box == ANAGO_NO_BOX)
+		return;
+	/* an exchange, as a mere write is no barrier for what was done before */
+	pg_atomic_exchange_u32(&pool->boxes[participant->box].taken, 0);
+	participant->box = ANAGO_NO_BOX;
+	pg_atomic_write_u32(&participant->letters, 0);
+}
+
+/* `letters` are in it already; false: there is no room. */
+static bool
+put(AnagoLetterBox *box, uint32 letters, int step, const char *row,
+	int row_bytes)
 {
 	LetterHead	head;
 	uint32		skip;
 
-	Assert(LWLockHeldByMeInMode(&box->lock, LW_EXCLUSIVE));
 	Assert(row_bytes <= ANAGO_LETTER_BYTES);
 	head.size = MAXALIGN(sizeof(LetterHead) + row_bytes);
 	head.step = step;
@@ -58,7 +80,7 @@ anago_letter_put(AnagoLetterBox *box, int step, const char *row, int row_bytes)
 	skip = to_the_end(box->head);
 	if (skip >= (uint32) head.size)
 		skip = 0;
-	if (pg_atomic_read_u32(&box->count) >= ANAGO_LETTERS_MAX ||
+	if (letters >= ANAGO_LETTERS_MAX ||
 		box->head - box->tail + skip + head.size > ANAGO_LETTER_BOX_BYTES)
 		return false;
 	if (skip >= sizeof(LetterHead))
@@ -67,18 +89,21 @@ anago_letter_put(AnagoLetterBox *box, int step, const char *row, int row_bytes)
 	memcpy(address(box, box->head), &head, sizeof(LetterHead));
 	memcpy(address(box, box->head) + sizeof(LetterHead), row, row_bytes);
 	box->head += head.size;
-	pg_atomic_fetch_add_u32(&box->count, 1);
 	return true;
 }
 
 int
-anago_letter_take(AnagoLetterBox *box, int *step, char *row)
+anago_letter_take(AnagoShare *share, int *step, char *row)
 {
+	AnagoParticipant *self = anago_share_self(share);
+	AnagoLetterBox *box;
 	LetterHead	head;
 
-	if (anago_letters_empty(box))
+	if (anago_letters_empty(self))
 		return -1;
-	LWLockAcquire(&box->lock, LW_EXCLUSIVE);
+	LWLockAcquire(&self->lock, LW_EXCLUSIVE);
+	Assert(self->box != ANAGO_NO_BOX);
+	box = &share->pool->boxes[self->box];
 	if (to_the_end(box->tail) < sizeof(LetterHead) ||
 		((LetterHead *) address(box, box->tail))->step == SKIPPED)
 		box->tail += to_the_end(box->tail);
@@ -86,8 +111,9 @@ anago_letter_take(AnagoLetterBox *box, int *step, char *row)
 	memcpy(&head, address(box, box->tail), sizeof(LetterHead));
 	memcpy(row, address(box, box->tail) + sizeof(LetterHead), head.row_bytes);
 	box->tail += head.size;
-	pg_atomic_fetch_sub_u32(&box->count, 1);
-	LWLockRelease(&box->lock);
+	if (pg_atomic_sub_fetch_u32(&self->letters, 1) == 0)
+		anago_letters_drop(share->pool, self);
+	LWLockRelease(&self->lock);
 	*step = head.step;
 	return head.row_bytes;
 }
@@ -97,15 +123,20 @@ anago_letter_send(AnagoShare *share, int to, int step, const char *row,
 				  int row_bytes)
 {
 	AnagoParticipant *participant = &share->segment->participants[to];
+	AnagoLetterBox *box;
 	bool		sent = false;
 	uint32		presence;
 
 	Assert(to != share->me);
-	LWLockAcquire(&participant->letters.lock, LW_EXCLUSIVE);
+	LWLockAcquire(&participant->lock, LW_EXCLUSIVE);
 	presence = pg_atomic_read_u32(&participant->presence);
-	if (presence == ANAGO_ACTIVE || presence == ANAGO_WAITING)
-		sent = anago_letter_put(&participant->letters, step, row, row_bytes);
-	LWLockRelease(&participant->letters.lock);
+	if ((presence == ANAGO_ACTIVE || presence == ANAGO_WAITING) &&
+		(box = box_for(share->pool, participant)) != NULL)
+		sent = put(box, pg_atomic_read_u32(&participant->letters), step, row,
+				   row_bytes);
+	if (sent)
+		pg_atomic_fetch_add_u32(&participant->letters, 1);
+	LWLockRelease(&participant->lock);
 	if (sent && presence == ANAGO_WAITING)
 		anago_share_changed(share->segment);
 	return sent;

@@ -24,6 +24,35 @@ in_use(uint32 generation)
 	return (generation & 1) != 0;
 }
 
+void
+anago_ranges_init(AnagoPool *pool)
+{
+	for (int i = 0; i < ANAGO_SHARED_RANGES; i++)
+	{
+		AnagoSharedRange *range = &pool->ranges[i];
+
+		/* any of core's: an extension's would be used up one for each query */
+		LWLockInitialize(&range->lock, LWTRANCHE_PARALLEL_QUERY_DSA);
+		range->generation = 0;
+		range->at.child = FirstOffsetNumber;
+		range->at.last = InvalidOffsetNumber;
+	}
+}
+
+void
+anago_ranges_drop(AnagoPool *pool, int node)
+{
+	for (int i = 0; i < ANAGO_SHARED_RANGES; i++)
+	{
+		AnagoSharedRange *range = &pool->ranges[i];
+
+		LWLockAcquire(&range->lock, LW_EXCLUSIVE);
+		if (in_use(range->generation) && range->node == node)
+			range->generation++;
+		LWLockRelease(&range->lock);
+	}
+}
+
 bool
 anago_claim_combos(AnagoShare *share, int n, bool in_parts, int *from, int *to)
 {
@@ -63,12 +92,12 @@ anago_range_welcome(const AnagoShare *share)
 
 	for (int i = 0; i < ANAGO_SHARED_RANGES; i++)
 	{
-		const AnagoSharedRange *range = &segment->ranges[i];
+		const AnagoSharedRange *range = &share->pool->ranges[i];
 
-		if (in_use(range->generation))
-			waiting += anago_children_left(&range->at);
-		else
+		if (!in_use(range->generation))
 			slot = true;
+		else if (range->node == segment->node)
+			waiting += anago_children_left(&range->at);
 	}
 	return slot && waiting < ENOUGH_CHILDREN * segment->nparticipants;
 }
@@ -82,7 +111,7 @@ anago_range_publish(AnagoShare *share, const AnagoRangeName *name,
 	Assert(at->seq > 0 && at->child <= at->last);
 	for (int i = 0; i < ANAGO_SHARED_RANGES; i++)
 	{
-		AnagoSharedRange *range = &share->segment->ranges[i];
+		AnagoSharedRange *range = &share->pool->ranges[i];
 
 		if (in_use(range->generation))
 			continue;
@@ -92,6 +121,7 @@ anago_range_publish(AnagoShare *share, const AnagoRangeName *name,
 			LWLockRelease(&range->lock);
 			continue;
 		}
+		range->node = share->segment->node;
 		range->name = *name;
 		memcpy(range->row, row, name->row_bytes);
 		range->at = *at;
@@ -107,7 +137,7 @@ AnagoTaken
 anago_range_take(AnagoShare *share, int slot, uint32 generation,
 				 AnagoRangePage *to, OffsetNumber *child)
 {
-	AnagoSharedRange *range = &share->segment->ranges[slot];
+	AnagoSharedRange *range = &share->pool->ranges[slot];
 	AnagoTaken	taken;
 
 	LWLockAcquire(&range->lock, LW_EXCLUSIVE);
@@ -139,7 +169,7 @@ bool
 anago_range_install(AnagoShare *share, int slot, uint32 generation,
 					const AnagoRangePage *from)
 {
-	AnagoSharedRange *range = &share->segment->ranges[slot];
+	AnagoSharedRange *range = &share->pool->ranges[slot];
 	bool		installed = false;
 
 	Assert(from->child <= from->last);
@@ -157,16 +187,19 @@ anago_range_install(AnagoShare *share, int slot, uint32 generation,
 }
 
 static inline bool
-is_new(const AnagoShare *share, int slot, uint32 generation)
+is_new(const AnagoShare *share, int slot)
 {
-	return in_use(generation) && share->joined[slot] != generation;
+	const AnagoSharedRange *range = &share->pool->ranges[slot];
+
+	return in_use(range->generation) && range->node == share->segment->node &&
+		share->joined[slot] != range->generation;
 }
 
 bool
 anago_range_to_join(const AnagoShare *share)
 {
 	for (int i = 0; i < ANAGO_SHARED_RANGES; i++)
-		if (is_new(share, i, share->segment->ranges[i].generation))
+		if (is_new(share, i))
 			return true;
 	return false;
 }
@@ -177,13 +210,13 @@ anago_range_join(AnagoShare *share, AnagoRangeName *name, char *row,
 {
 	for (int i = 0; i < ANAGO_SHARED_RANGES; i++)
 	{
-		AnagoSharedRange *range = &share->segment->ranges[i];
+		AnagoSharedRange *range = &share->pool->ranges[i];
 		bool		joined = false;
 
-		if (!is_new(share, i, range->generation))
+		if (!is_new(share, i))
 			continue;
 		LWLockAcquire(&range->lock, LW_SHARED);
-		if (is_new(share, i, range->generation))
+		if (is_new(share, i))
 		{
 			*name = range->name;
 			memcpy(row, range->row, range->name.row_bytes);

@@ -24,7 +24,8 @@
  *	- a child is handed out once;
  *	- pages of a range are installed in their order, each once: `seq` counts
  *	  them;
- *	- `generation` names a range: a slot that is used again has another one;
+ *	- `generation` names a range: a slot that is used again has another one,
+ *	  whichever node uses it;
  *	- the process that published a range takes part in it to its end.
  *
  *-------------------------------------------------------------------------
@@ -41,9 +42,9 @@
 #include "storage/off.h"
 
 /*
- * Ranges of one query that are published together, and bytes of the row that
- * one is probed for; a longer one is not published.  ANAGO_TINY_BOUNDS is for
- * stress tests.
+ * Ranges that are published together by all nodes of a query, and bytes of the
+ * row that one is probed for; a longer one is not published.  ANAGO_TINY_BOUNDS
+ * is for stress tests.
  */
 #ifdef ANAGO_TINY_BOUNDS
 #define ANAGO_SHARED_RANGES		1
@@ -85,7 +86,8 @@ anago_children_left(const AnagoRangePage *at)
 typedef struct AnagoSharedRange
 {
 	LWLock		lock;			/* of all the following */
-	uint32		generation;		/* odd: in use */
+	uint32		generation;		/* odd: in use, */
+	int			node;			/* by that plan node */
 	AnagoRangeName name;
 	AnagoRangePage at;
 	char		row[ANAGO_SHARED_ROW_BYTES] pg_attribute_aligned(MAXIMUM_ALIGNOF);
@@ -105,8 +107,8 @@ typedef struct AnagoSharedSource
 	int			parts;			/* cut off already */
 	bool		opened;			/* the following is known */
 	uint64		children;		/* of pages of level 1, in the whole range, */
-	uint64		cut;			/* of these, in parts already */
-	AnagoRangePage at;			/* where the next part begins */
+	uint64		cut;			/* of these, in parts already; where the next
+								 * one begins: anago_source_page() */
 } AnagoSharedSource;
 
 typedef enum AnagoTaken
@@ -116,7 +118,12 @@ typedef enum AnagoTaken
 	ANAGO_TAKEN_END				/* nothing is left of the range */
 } AnagoTaken;
 
+struct AnagoPool;
 struct AnagoShare;
+
+/* A new pool's ranges; give back those that a node has not walked to the end. */
+extern void anago_ranges_init(struct AnagoPool *pool);
+extern void anago_ranges_drop(struct AnagoPool *pool, int node);
 
 /*
  * Claim combinations *from .. *to - 1 out of `n`; false: none is left.

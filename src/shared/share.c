@@ -3,7 +3,7 @@
  * share.c
  *	  What the processes of one parallel query share.  See share.h.
  *
- *	  share.c		the segment; coming, waiting, leaving
+ *	  share.c		segments and the pool; coming, waiting, leaving
  *	  budget.h		reads in flight, over all processes
  *	  ranges.c		index ranges that several processes walk
  *	  letters.c		rows handed from one process to another
@@ -43,7 +43,7 @@
  */
 #define IMPATIENT_NAPS		5
 
-/* ---- the segment ---- */
+/* ---- a node's segment ---- */
 
 static Size
 counters_offset(int nparticipants)
@@ -52,11 +52,18 @@ counters_offset(int nparticipants)
 							 mul_size(sizeof(AnagoParticipant), nparticipants)));
 }
 
-Size
-anago_segment_size(int nparticipants, Size counters_size)
+static Size
+page_offset(int nparticipants, Size counters_size)
 {
 	return add_size(counters_offset(nparticipants),
 					mul_size(MAXALIGN(counters_size), nparticipants - 1));
+}
+
+Size
+anago_segment_size(const AnagoSegmentSpec *spec)
+{
+	return add_size(page_offset(spec->nparticipants, spec->counters_size),
+					spec->in_parts ? sizeof(AnagoRangePage) : 0);
 }
 
 static void
@@ -65,7 +72,9 @@ init_participant(AnagoParticipant *participant)
 	pg_atomic_init_u32(&participant->presence, ANAGO_ABSENT);
 	pg_atomic_init_u32(&participant->visits, 0);
 	pg_atomic_init_u32(&participant->load, 0);
-	anago_letters_init(&participant->letters);
+	LWLockInitialize(&participant->lock, LWTRANCHE_PARALLEL_QUERY_DSA);
+	pg_atomic_init_u32(&participant->letters, 0);
+	participant->box = ANAGO_NO_BOX;
 }
 
 static void
@@ -79,32 +88,39 @@ init_source(AnagoSharedSource *source, int nparts)
 	source->opened = false;
 }
 
-void
-anago_segment_reset(AnagoSegment *segment, int max_inflight, int nparts)
+static void
+init_shared(AnagoSegment *segment, const AnagoSegmentSpec *spec)
 {
 	pg_atomic_init_u32(&segment->stop, 0);
 	pg_atomic_init_u32(&segment->nwaiting, 0);
 	ConditionVariableInit(&segment->changed);
-	anago_budget_init(&segment->budget, max_inflight, segment->nparticipants);
-	init_source(&segment->source, nparts);
-	for (int i = 0; i < ANAGO_SHARED_RANGES; i++)
-	{
-		LWLockInitialize(&segment->ranges[i].lock, LWTRANCHE_PARALLEL_QUERY_DSA);
-		segment->ranges[i].generation = 0;
-	}
+	anago_budget_init(&segment->budget, spec->max_inflight,
+					  segment->nparticipants);
+	init_source(&segment->source, spec->nparts);
 	for (int i = 0; i < segment->nparticipants; i++)
 		init_participant(&segment->participants[i]);
 }
 
 void
-anago_segment_init(AnagoSegment *segment, int nparticipants,
-				   Size counters_size, int max_inflight, int nparts)
+anago_segment_init(AnagoSegment *segment, const AnagoSegmentSpec *spec)
 {
-	segment->nparticipants = nparticipants;
-	segment->counters_size = MAXALIGN(counters_size);
-	anago_segment_reset(segment, max_inflight, nparts);
-	memset((char *) segment + counters_offset(nparticipants), 0,
-		   segment->counters_size * (nparticipants - 1));
+	segment->node = spec->node;
+	segment->nparticipants = spec->nparticipants;
+	segment->counters_size = MAXALIGN(spec->counters_size);
+	segment->in_parts = spec->in_parts;
+	init_shared(segment, spec);
+	memset((char *) segment + counters_offset(segment->nparticipants), 0,
+		   segment->counters_size * (segment->nparticipants - 1));
+}
+
+void
+anago_segment_reset(AnagoSegment *segment, AnagoPool *pool,
+					const AnagoSegmentSpec *spec)
+{
+	anago_ranges_drop(pool, segment->node);
+	for (int i = 0; i < segment->nparticipants; i++)
+		anago_letters_drop(pool, &segment->participants[i]);
+	init_shared(segment, spec);
 }
 
 void *
@@ -115,15 +131,50 @@ anago_segment_counters(AnagoSegment *segment, int worker)
 		segment->counters_size * worker;
 }
 
+AnagoRangePage *
+anago_source_page(AnagoSegment *segment)
+{
+	Assert(segment->in_parts);
+	return (AnagoRangePage *) ((char *) segment +
+							   page_offset(segment->nparticipants,
+										   segment->counters_size));
+}
+
+/* ---- the pool ---- */
+
+static int
+boxes_for(int nparticipants)
+{
+	return Min(nparticipants, ANAGO_LETTER_BOXES);
+}
+
+Size
+anago_pool_size(int nparticipants)
+{
+	return offsetof(AnagoPool, boxes) +
+		sizeof(AnagoLetterBox) * boxes_for(nparticipants);
+}
+
+void
+anago_pool_init(AnagoPool *pool, int nparticipants)
+{
+	anago_ranges_init(pool);
+	pool->nboxes = boxes_for(nparticipants);
+	for (int i = 0; i < pool->nboxes; i++)
+		pg_atomic_init_u32(&pool->boxes[i].taken, 0);
+}
+
 /* ---- coming and leaving ---- */
 
 AnagoShare *
-anago_share_attach(AnagoSegment *segment, int participant, bool patient)
+anago_share_attach(AnagoSegment *segment, AnagoPool *pool, int participant,
+				   bool patient)
 {
 	AnagoShare *share = palloc0(sizeof(AnagoShare));
 
 	Assert(participant >= 0 && participant < segment->nparticipants);
 	share->segment = segment;
+	share->pool = pool;
 	share->me = participant;
 	share->patient = patient;
 	segment->participants[participant].proc = MyProc;
@@ -136,15 +187,18 @@ anago_share_attach(AnagoSegment *segment, int participant, bool patient)
 bool
 anago_share_leave(AnagoShare *share, bool now)
 {
-	AnagoParticipant *self = &share->segment->participants[share->me];
+	AnagoParticipant *self = anago_share_self(share);
 	bool		left;
 
 	Assert(pg_atomic_read_u32(&self->presence) == ANAGO_ACTIVE);
-	LWLockAcquire(&self->letters.lock, LW_EXCLUSIVE);
-	left = now || anago_letters_empty(&self->letters);
+	LWLockAcquire(&self->lock, LW_EXCLUSIVE);
+	left = now || anago_letters_empty(self);
 	if (left)
+	{
+		anago_letters_drop(share->pool, self);
 		pg_atomic_write_u32(&self->presence, ANAGO_LEFT);
-	LWLockRelease(&self->letters.lock);
+	}
+	LWLockRelease(&self->lock);
 	if (left)
 	{
 		pg_atomic_fetch_sub_u32(&share->segment->budget.users, 1);
@@ -156,7 +210,7 @@ anago_share_leave(AnagoShare *share, bool now)
 void
 anago_share_end(AnagoShare *share)
 {
-	AnagoParticipant *self = &share->segment->participants[share->me];
+	AnagoParticipant *self = anago_share_self(share);
 
 	if (pg_atomic_read_u32(&self->presence) != ANAGO_LEFT)
 		anago_share_leave(share, true);
@@ -193,9 +247,7 @@ anago_share_changed(AnagoSegment *segment)
 bool
 anago_share_has_work(const AnagoShare *share)
 {
-	AnagoSegment *segment = share->segment;
-
-	return !anago_letters_empty(&segment->participants[share->me].letters) ||
+	return !anago_letters_empty(anago_share_self(share)) ||
 		anago_range_to_join(share);
 }
 
@@ -289,7 +341,7 @@ bool
 anago_share_wait(AnagoShare *share)
 {
 	AnagoSegment *segment = share->segment;
-	AnagoParticipant *self = &segment->participants[share->me];
+	AnagoParticipant *self = anago_share_self(share);
 	bool		found;
 
 	pg_atomic_write_u32(&self->load, 0);

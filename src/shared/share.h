@@ -1,14 +1,25 @@
 /*-------------------------------------------------------------------------
  *
  * share.h
- *	  What the processes of one parallel query share: the segment.
+ *	  What the processes of one parallel query share: segments and a pool.
  *
- * The segment is a piece of the parallel query's DSM, made by the leader:
+ * Both are pieces of the parallel query's DSM, made by the leader.  Each plan
+ * node has a segment, which is small:
  *
  *		header			stop flag, in-flight budget, condition variable
- *		participants[]	one for each process: presence, load, letter box
- *		ranges[]		index ranges that several processes walk (ranges.c)
+ *		participants[]	one for each process: presence, load, its letters
  *		counters[]		what each worker has counted, for EXPLAIN
+ *		page			anago.mode = static: where the source is to be cut
+ *
+ * What is large is in a pool, one for all nodes below a Gather, of which a node
+ * has something only while it needs it:
+ *
+ *		ranges[]		index ranges that several processes walk (ranges.c)
+ *		boxes[]			letter boxes (letters.c)
+ *
+ * All of it is part of the one piece of shared memory that core allocates for
+ * the query, so that nothing can be missing later; a node that finds the pool
+ * used up does not share that piece of work, which costs time only.
  *
  * Participant 0 is the leader, i + 1 the parallel worker i.
  *
@@ -50,62 +61,100 @@ typedef enum AnagoPresence
 
 typedef struct AnagoParticipant
 {
-	pg_atomic_uint32 presence;	/* AnagoPresence; LEFT is set under the letter
-								 * box's lock */
+	pg_atomic_uint32 presence;	/* AnagoPresence; LEFT is set under the lock */
 	pg_atomic_uint32 visits;	/* entries to and exits from the run loop: odd
 								 * inside of it */
 	pg_atomic_uint32 load;		/* live tasks, at its latest look around */
 	PGPROC	   *proc;			/* from ACTIVE on */
-	AnagoLetterBox letters;
+	LWLock		lock;			/* of the following; */
+	pg_atomic_uint32 letters;	/* in its box: may be looked at without */
+	int			box;			/* in the pool, or ANAGO_NO_BOX */
 } AnagoParticipant;
+
+static inline bool
+anago_letters_empty(AnagoParticipant *participant)
+{
+	return pg_atomic_read_u32(&participant->letters) == 0;
+}
 
 typedef struct AnagoSegment
 {
+	int			node;			/* the plan node's number */
 	int			nparticipants;
 	Size		counters_size;	/* of one worker's */
+	bool		in_parts;		/* anago.mode = static */
 	pg_atomic_uint32 stop;		/* no more rows are wanted */
 	pg_atomic_uint32 nwaiting;
 	ConditionVariable changed;	/* work has been published, somebody left */
 	AnagoBudget budget;
 	AnagoSharedSource source;
-	AnagoSharedRange ranges[ANAGO_SHARED_RANGES];
 	AnagoParticipant participants[FLEXIBLE_ARRAY_MEMBER];
-	/* counters follow */
+	/* counters follow, and the page */
 } AnagoSegment;
+
+typedef struct AnagoPool
+{
+	AnagoSharedRange ranges[ANAGO_SHARED_RANGES];
+	int			nboxes;
+	AnagoLetterBox boxes[FLEXIBLE_ARRAY_MEMBER];
+} AnagoPool;
 
 /* One process's end of it, in memory of its own. */
 typedef struct AnagoShare
 {
 	AnagoSegment *segment;
+	AnagoPool  *pool;
 	int			me;
 	bool		patient;		/* others' rows need not be read meanwhile */
 	uint32		joined[ANAGO_SHARED_RANGES];	/* generations that this
 												 * process walks or has walked */
 } AnagoShare;
 
+/* Bytes of a pool, and make one in that much memory. */
+extern Size anago_pool_size(int nparticipants);
+extern void anago_pool_init(AnagoPool *pool, int nparticipants);
+
+/* What a segment is made for. */
+typedef struct AnagoSegmentSpec
+{
+	int			node;			/* the plan node's number */
+	int			nparticipants;
+	Size		counters_size;	/* bytes of what one worker counts */
+	bool		in_parts;		/* the source is cut once, for static mode, */
+	int			nparts;			/* into that many parts */
+	int			max_inflight;	/* bound on reads of all processes */
+} AnagoSegmentSpec;
+
 /*
- * `max_inflight` is the bound on reads of all processes, `nparts` the parts
- * that static mode cuts the source into.
- *
  * Bytes of a segment; make one in that much zeroed or unzeroed memory; make
- * it new for a rescan, while no other process is attached (counters stay).
+ * it new for a rescan, while no other process is attached: counters stay, and
+ * of the spec only the last two are looked at.
  */
-extern Size anago_segment_size(int nparticipants, Size counters_size);
-extern void anago_segment_init(AnagoSegment *segment, int nparticipants,
-							   Size counters_size, int max_inflight, int nparts);
-extern void anago_segment_reset(AnagoSegment *segment, int max_inflight,
-								int nparts);
+extern Size anago_segment_size(const AnagoSegmentSpec *spec);
+extern void anago_segment_init(AnagoSegment *segment,
+							   const AnagoSegmentSpec *spec);
+extern void anago_segment_reset(AnagoSegment *segment, AnagoPool *pool,
+								const AnagoSegmentSpec *spec);
 
 /* Zeroed by anago_segment_init; of worker 0 .. nparticipants - 2. */
 extern void *anago_segment_counters(AnagoSegment *segment, int worker);
+
+/* In parts: where the next one begins; for whose turn it is. */
+extern AnagoRangePage *anago_source_page(AnagoSegment *segment);
 
 /*
  * Come in: ABSENT -> ACTIVE.  In CurrentMemoryContext.  `patient`: it may wait
  * for work as long as the others have some; else the leader, which must be
  * there to read their rows, waits for no more than some milliseconds.
  */
-extern AnagoShare *anago_share_attach(AnagoSegment *segment, int participant,
-									  bool patient);
+extern AnagoShare *anago_share_attach(AnagoSegment *segment, AnagoPool *pool,
+									  int participant, bool patient);
+
+static inline AnagoParticipant *
+anago_share_self(const AnagoShare *share)
+{
+	return &share->segment->participants[share->me];
+}
 
 /*
  * For good.  False: a letter has come meanwhile, and is to be read first;
@@ -129,7 +178,7 @@ anago_share_stopped(const AnagoShare *share)
 static inline void
 anago_share_visit(AnagoShare *share)
 {
-	pg_atomic_uint32 *visits = &share->segment->participants[share->me].visits;
+	pg_atomic_uint32 *visits = &anago_share_self(share)->visits;
 
 	/* nobody else writes it */
 	pg_atomic_write_u32(visits, pg_atomic_read_u32(visits) + 1);
