@@ -1,5 +1,6 @@
 # Shared memory: a parallel query takes little more than stock's, however many
-# nodes it has, so that it runs where /dev/shm is as small as in a container.
+# nodes it has, so that it runs where /dev/shm is as small as in a container; and
+# where there is none left, nothing fails for the sake of a counter.
 #
 # Runs in a mount namespace of its own with a /dev/shm of 64 MB.
 
@@ -89,6 +90,8 @@ sub taken
 		where seen is not null");
 }
 
+# ---- what a query takes ----
+
 Anago::same_rows_parallel($node, query(400), '400 partitions, 64 MB of /dev/shm',
 	{}, { 'anago.mode' => 'static' }, { 'anago.io_method' => 'sim' });
 
@@ -101,6 +104,60 @@ for my $partitions (10, 400)
 }
 cmp_ok($more{10}, '<', $ONCE + 10 * $EACH_NODE, 'what is shared is small');
 cmp_ok(($more{400} - $more{10}) / 390, '<', $EACH_NODE, 'so is what each node has');
+
+# ---- none is left ----
+
+my $filler = '/dev/shm/anago_filler';
+
+sub fill
+{
+	system("dd if=/dev/zero of=$filler bs=4k 2>/dev/null");
+	return;
+}
+
+sub counters
+{
+	my ($session) = @_;
+	return $session->query_safe('select scope, queries from anago_stats');
+}
+
+my %ends = (
+	'its last row' => 'select count(*) from pt_0 where k = 7;',
+	'LIMIT' => 'select 2 from (select id from pt_0 where k = 7 limit 2) q limit 1;',
+	'CLOSE' => 'begin; declare c cursor for select 2 from pt_0 where k = 7; fetch 1 from c; close c; commit;');
+
+# Where not even core's registry of segments is there.
+$node->restart;
+fill();
+my $from = -s $node->logfile;
+my $session;
+for my $end (sort keys %ends)
+{
+	$session->quit if $session;
+	$session = Anago::session($node, max_parallel_workers_per_gather => 0);
+	my ($out, $err) = Anago::run($session, "$ends{$end} $ends{$end}");
+
+	is("$out$err", "2\n2", "no shared memory is left: nothing of it at $end");
+	is(counters($session), 'process|2', "no shared memory is left: the process counts at $end");
+}
+my $told = () = slurp_file($node->logfile, $from) =~ /LOG:  anago's counters are of this process/g;
+is($told, scalar(keys %ends), 'no shared memory is left: told once by each session');
+
+# Errors of the query's own are as ever, and so is what comes after.
+like(Anago::error_of($session, 'select 1 / (k - 7) from pt_0 where k = 7'),
+	qr/division by zero/, 'no shared memory is left: errors');
+is($session->query_safe("begin; savepoint s; $ends{'its last row'} rollback to s; select 5; commit"),
+	"2\n5", 'no shared memory is left: a savepoint');
+
+unlink $filler;
+$session->query_safe($ends{'its last row'}) for 1 .. 64;
+is(counters($session), 'server|67', 'there is room again: the server has what was counted');
+$session->query_safe('select anago_stats_reset()');
+$session->query_safe($ends{'its last row'});
+$session->quit;
+$session = Anago::session($node);
+is(counters($session), 'server|1', 'there is room again: another session');
+$session->quit;
 
 $node->stop;
 Anago::log_is_clean($node);

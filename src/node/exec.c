@@ -95,6 +95,8 @@ begin_scan(CustomScanState *node, EState *estate, int eflags)
 	AnagoScanState *state = (AnagoScanState *) node;
 	CustomScan *cscan = castNode(CustomScan, node->ss.ps.plan);
 
+	if (!(eflags & EXEC_FLAG_EXPLAIN_ONLY) && !IsParallelWorker())
+		anago_stats_prepare();
 	state->desc = anago_pipeline_read(cscan);
 	if (state->desc->child_source)
 		node->custom_ps = list_make1(ExecInitNode(linitial(cscan->custom_plans),

@@ -11,6 +11,7 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "access/xact.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
@@ -18,6 +19,8 @@
 #include "storage/ipc.h"
 #include "storage/shmem.h"
 #include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/resowner.h"
 #include "utils/timestamp.h"
 
 #include "compat.h"
@@ -44,6 +47,12 @@ typedef enum StatsCounter
 	STATS_COUNTERS
 } StatsCounter;
 
+/*
+ * Where the server's counters cannot be had (no room for shared memory), each
+ * so many queries of a process try again.
+ */
+#define ATTACH_INTERVAL	64
+
 /* Then stats_reset and scope. */
 #define STATS_COLUMNS	(STATS_COUNTERS + 2)
 
@@ -53,10 +62,10 @@ typedef struct AnagoStats
 	pg_atomic_uint64 counters[STATS_COUNTERS];
 } AnagoStats;
 
-/* Where nothing is shared. */
+/* Where nothing is shared, or not yet. */
 static AnagoStats process_stats;
 
-static AnagoStats *stats = NULL;	/* attached at first use */
+static AnagoStats *stats = &process_stats;
 
 PG_FUNCTION_INFO_V1(anago_stats);
 PG_FUNCTION_INFO_V1(anago_stats_reset);
@@ -81,20 +90,73 @@ stats_create(ANAGO_DSM_INIT_ARGS(ptr))
 
 #ifdef ANAGO_HAVE_DSM_REGISTRY
 
-void
-anago_stats_init(void)
+static void
+stats_init(void)
 {
 }
 
+/* May raise an error, and keep locks over that. */
 static AnagoStats *
-stats_attach(void)
+stats_find(void)
 {
 	bool		found;
 
-	if (!IsUnderPostmaster)
-		return NULL;
 	return ANAGO_NAMED_DSM(STATS_SEGMENT_NAME, sizeof(AnagoStats), stats_create,
 						   &found);
+}
+
+/* Once in a process: the rest would say the same. */
+static void
+report_failure(const ErrorData *error)
+{
+	static bool reported = false;
+
+	if (reported)
+		return;
+	reported = true;
+	ereport(LOG,
+			(errmsg("anago's counters are of this process until those of the server can be had"),
+			 errdetail("The error was: %s.", error->message)));
+}
+
+/*
+ * The server's counters, or NULL.  In a subtransaction, as an error leaves
+ * locks and half of a segment behind.
+ */
+static AnagoStats *
+stats_attach(void)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	AnagoStats *volatile attached = NULL;
+	ErrorData  *volatile error = NULL;
+
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(context);
+	PG_TRY();
+	{
+		attached = stats_find();
+		ReleaseCurrentSubTransaction();
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+		attached = NULL;
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(context);
+	CurrentResourceOwner = owner;
+
+	if (error == NULL)
+		return attached;
+	if (error->sqlerrcode == ERRCODE_QUERY_CANCELED)
+		ReThrowError(error);
+	report_failure(error);
+	FreeErrorData(error);
+	return NULL;
 }
 
 #else
@@ -127,8 +189,8 @@ stats_shmem_startup(void)
 	LWLockRelease(AddinShmemInitLock);
 }
 
-void
-anago_stats_init(void)
+static void
+stats_init(void)
 {
 	if (!process_shared_preload_libraries_in_progress)
 		return;
@@ -146,19 +208,48 @@ stats_attach(void)
 
 #endif							/* ANAGO_HAVE_DSM_REGISTRY */
 
-static AnagoStats *
-stats_get(void)
+void
+anago_stats_init(void)
 {
-	if (stats != NULL)
-		return stats;
-	stats = stats_attach();
-	if (stats == NULL)
-	{
-		ANAGO_DSM_INIT(stats_create, &process_stats);
-		stats = &process_stats;
-	}
-	return stats;
+	ANAGO_DSM_INIT(stats_create, &process_stats);
+	stats_init();
 }
+
+/* ---- from the process's counters to the server's ---- */
+
+/* May a subtransaction be begun here? */
+static bool
+may_attach(void)
+{
+	return IsUnderPostmaster && IsTransactionState() && !IsInParallelMode();
+}
+
+/* What was counted meanwhile goes with it. */
+static void
+move_counters(AnagoStats *from, AnagoStats *to)
+{
+	for (int i = 0; i < STATS_COUNTERS; i++)
+		pg_atomic_fetch_add_u64(&to->counters[i],
+								pg_atomic_exchange_u64(&from->counters[i], 0));
+}
+
+void
+anago_stats_prepare(void)
+{
+	static uint32 calls = 0;
+	AnagoStats *attached;
+
+	if (stats != &process_stats || !may_attach() ||
+		calls++ % ATTACH_INTERVAL != 0)
+		return;
+	attached = stats_attach();
+	if (attached == NULL)
+		return;
+	move_counters(&process_stats, attached);
+	stats = attached;
+}
+
+/* ---- counting ---- */
 
 static inline void
 stats_count(AnagoStats *s, StatsCounter counter, int64 n)
@@ -171,7 +262,7 @@ stats_count(AnagoStats *s, StatsCounter counter, int64 n)
 void
 anago_stats_add(const AnagoQueryTotals *totals)
 {
-	AnagoStats *s = stats_get();
+	AnagoStats *s = stats;
 
 	stats_count(s, STATS_QUERIES, totals->queries);
 	stats_count(s, STATS_ROWS, totals->rows);
@@ -187,11 +278,13 @@ anago_stats_add(const AnagoQueryTotals *totals)
 Datum
 anago_stats(PG_FUNCTION_ARGS)
 {
-	AnagoStats *s = stats_get();
+	AnagoStats *s;
 	TupleDesc	tupdesc;
 	Datum		values[STATS_COLUMNS];
 	bool		nulls[STATS_COLUMNS] = {0};
 
+	anago_stats_prepare();
+	s = stats;
 	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
 	if (tupdesc->natts != STATS_COLUMNS)
@@ -209,6 +302,7 @@ anago_stats(PG_FUNCTION_ARGS)
 Datum
 anago_stats_reset(PG_FUNCTION_ARGS)
 {
-	stats_clear(stats_get());
+	anago_stats_prepare();
+	stats_clear(stats);
 	PG_RETURN_VOID();
 }

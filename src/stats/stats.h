@@ -7,6 +7,11 @@
  * if anago is in shared_preload_libraries, and else of the process.  They
  * start at zero with the server (or process) and are not kept over restarts.
  *
+ * To count is never a reason for an error.  The server's counters are looked
+ * for at the beginning of a query, where a failure can be caught; a process
+ * that cannot have them (yet) counts by itself, and adds that to the server's
+ * when it has found them.
+ *
  * Invariant: a counter is only ever added to or, by a reset, set to zero; no
  * lock is taken.  Figures read during a query's end may be of one query more
  * in one column than in another.
@@ -36,7 +41,14 @@ typedef struct AnagoQueryTotals
 /* From _PG_init. */
 extern void anago_stats_init(void);
 
-/* At the end of a query; needs no transaction of its own. */
+/*
+ * At the beginning of a query: look for the server's counters, if this process
+ * has not found them.  May run a subtransaction; raises no error but that of a
+ * cancel.
+ */
+extern void anago_stats_prepare(void);
+
+/* At the end of a query; allocates nothing, raises no error. */
 extern void anago_stats_add(const AnagoQueryTotals *totals);
 
 #endif							/* ANAGO_STATS_H */
