@@ -261,6 +261,8 @@ anago_parallel_initialize_worker(CustomScanState *node, shm_toc *toc,
 	AnagoScanState *state = (AnagoScanState *) node;
 	AnagoSegment *segment = coordinate;
 
+	if (segment->layout != ANAGO_LAYOUT)
+		ANAGO_OTHER_LAYOUT_ERROR();
 	/* before the first row, and so before tasks and rings are allocated */
 	anago_placement_apply(ParallelWorkerNumber + 1, segment->nparticipants);
 	anago_query_set_segment(state->query, segment,

@@ -7,7 +7,8 @@
  * be used as PostgreSQL itself can copy: lists of integers, OIDs and lists.
  *
  *		custom_private
- *			[PRIVATE_NUMBERS]	smallest member of custom_relids; child source?
+ *			[PRIVATE_NUMBERS]	ANAGO_LAYOUT; smallest member of custom_relids;
+ *								child source?
  *			[PRIVATE_STEPS]		one list for each step:
  *				[STEP_NUMBERS]		scanrelid, index-only?, jointype, unique?
  *				[STEP_INDEX]		OID of the index
@@ -24,6 +25,7 @@
  */
 #include "postgres.h"
 
+#include "layout.h"
 #include "plan/pipeline.h"
 
 enum
@@ -36,6 +38,7 @@ enum
 
 enum
 {
+	NUMBER_LAYOUT,
 	NUMBER_MIN_RELID,
 	NUMBER_CHILD_SOURCE
 };
@@ -109,7 +112,8 @@ anago_pipeline_write(CustomScan *cscan, const AnagoPipelineDesc *desc,
 
 	cscan->custom_exprs = exprs;
 	cscan->custom_private =
-		list_make4(list_make2_int(bms_next_member(relids, -1), desc->child_source),
+		list_make4(list_make3_int(ANAGO_LAYOUT, bms_next_member(relids, -1),
+								  desc->child_source),
 				   steps, fillers, attnos);
 }
 
@@ -146,16 +150,34 @@ read_step(AnagoStepDesc *step, const List *private, const List *exprs,
 		step->exprs[i] = list_nth(exprs, i);
 }
 
+/* Was this written by the library that is loaded here? */
+static bool
+is_ours(const List *private)
+{
+	const List *numbers = private == NIL ? NIL : linitial(private);
+
+	return numbers != NIL && IsA(numbers, IntList) &&
+		list_nth_int(numbers, NUMBER_LAYOUT) == ANAGO_LAYOUT;
+}
+
 AnagoPipelineDesc *
 anago_pipeline_read(const CustomScan *cscan)
 {
 	AnagoPipelineDesc *desc = palloc0(sizeof(AnagoPipelineDesc));
 	const List *private = cscan->custom_private;
-	const List *numbers = list_nth(private, PRIVATE_NUMBERS);
-	const List *steps = list_nth(private, PRIVATE_STEPS);
-	const List *fillers = list_nth(private, PRIVATE_FILLERS);
-	const List *attnos = list_nth(private, PRIVATE_ATTNOS);
-	int			rtoffset = bms_next_member(cscan->custom_relids, -1) -
+	const List *numbers;
+	const List *steps;
+	const List *fillers;
+	const List *attnos;
+	int			rtoffset;
+
+	if (!is_ours(private))
+		ANAGO_OTHER_LAYOUT_ERROR();
+	numbers = list_nth(private, PRIVATE_NUMBERS);
+	steps = list_nth(private, PRIVATE_STEPS);
+	fillers = list_nth(private, PRIVATE_FILLERS);
+	attnos = list_nth(private, PRIVATE_ATTNOS);
+	rtoffset = bms_next_member(cscan->custom_relids, -1) -
 		list_nth_int(numbers, NUMBER_MIN_RELID);
 
 	desc->child_source = list_nth_int(numbers, NUMBER_CHILD_SOURCE) != 0;

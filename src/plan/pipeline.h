@@ -125,7 +125,8 @@ extern void anago_pipeline_write(CustomScan *cscan, const AnagoPipelineDesc *des
 
 /*
  * Read the description out of a finished plan node (after setrefs): used by
- * the executor and EXPLAIN.  Allocates in CurrentMemoryContext.
+ * the executor and EXPLAIN.  Allocates in CurrentMemoryContext.  Raises an
+ * error in a parallel worker whose leader has another version of this library.
  */
 extern AnagoPipelineDesc *anago_pipeline_read(const CustomScan *cscan);
 

@@ -104,6 +104,7 @@ init_shared(AnagoSegment *segment, const AnagoSegmentSpec *spec)
 void
 anago_segment_init(AnagoSegment *segment, const AnagoSegmentSpec *spec)
 {
+	segment->layout = ANAGO_LAYOUT;
 	segment->node = spec->node;
 	segment->nparticipants = spec->nparticipants;
 	segment->counters_size = MAXALIGN(spec->counters_size);

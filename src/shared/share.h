@@ -47,6 +47,7 @@
 #include "storage/lwlock.h"
 #include "storage/proc.h"
 
+#include "layout.h"
 #include "shared/budget.h"
 #include "shared/letters.h"
 #include "shared/ranges.h"
@@ -79,6 +80,8 @@ anago_letters_empty(AnagoParticipant *participant)
 
 typedef struct AnagoSegment
 {
+	uint32		layout;			/* ANAGO_LAYOUT: who reads the rest must have
+								 * the same */
 	int			node;			/* the plan node's number */
 	int			nparticipants;
 	Size		counters_size;	/* of one worker's */

@@ -24,13 +24,15 @@
 #include "utils/timestamp.h"
 
 #include "compat.h"
+#include "layout.h"
 #include "stats/stats.h"
 
 #ifdef ANAGO_HAVE_DSM_REGISTRY
 #include "storage/dsm_registry.h"
 #endif
 
-#define STATS_SEGMENT_NAME	"anago_stats"
+/* Versions of the library with other counters have others. */
+#define STATS_SEGMENT_NAME	"anago_stats_" CppAsString2(ANAGO_LAYOUT_VERSION)
 
 /* In the order of the columns of anago_stats(). */
 typedef enum StatsCounter
@@ -58,6 +60,7 @@ typedef enum StatsCounter
 
 typedef struct AnagoStats
 {
+	uint32		layout;			/* ANAGO_LAYOUT */
 	pg_atomic_uint64 reset;		/* TimestampTz of the latest reset */
 	pg_atomic_uint64 counters[STATS_COUNTERS];
 } AnagoStats;
@@ -83,6 +86,7 @@ stats_create(ANAGO_DSM_INIT_ARGS(ptr))
 {
 	AnagoStats *s = ptr;
 
+	s->layout = ANAGO_LAYOUT;
 	for (int i = 0; i < STATS_COUNTERS; i++)
 		pg_atomic_init_u64(&s->counters[i], 0);
 	pg_atomic_init_u64(&s->reset, (uint64) GetCurrentTimestamp());
@@ -100,9 +104,12 @@ static AnagoStats *
 stats_find(void)
 {
 	bool		found;
+	AnagoStats *s = ANAGO_NAMED_DSM(STATS_SEGMENT_NAME, sizeof(AnagoStats),
+									stats_create, &found);
 
-	return ANAGO_NAMED_DSM(STATS_SEGMENT_NAME, sizeof(AnagoStats), stats_create,
-						   &found);
+	if (s->layout != ANAGO_LAYOUT)
+		elog(ERROR, "segment \"%s\" has another layout", STATS_SEGMENT_NAME);
+	return s;
 }
 
 /* Once in a process: the rest would say the same. */
