@@ -6,7 +6,7 @@
  * anago_keys_init() looks at each index column in turn.  While a column has
  * an equality condition, that is an entry of both positions.  The first column
  * that has none ends them, with its lower condition for `start` and its upper
- * one for `end`.  The rule that makes this right is nbtree's own (_bt_first in
+ * one for `end`, or the tightest of several (tighten.c).  The rule that makes this right is nbtree's own (_bt_first in
  * nbtsearch.c): tuples that satisfy the conditions of a prefix of columns of
  * this form are contiguous in the index.
  *
@@ -27,12 +27,13 @@
 
 #include "ops/keys.h"
 #include "ops/order.h"
+#include "ops/tighten.h"
 
 /* --- classification --- */
 
-/* Whether a position can have an entry for this condition: fill its proc. */
+/* Whether a position can have an entry for this condition: fill colcmp. */
 static bool
-position_proc(const AnagoKey *key, Relation indexrel, FmgrInfo *proc)
+init_colcmp(AnagoKey *key, Relation indexrel)
 {
 	int			col = key->desc->attno - 1;
 	Oid			opcintype = indexrel->rd_opcintype[col];
@@ -40,7 +41,8 @@ position_proc(const AnagoKey *key, Relation indexrel, FmgrInfo *proc)
 
 	if (key->righttype == opcintype || key->righttype == InvalidOid)
 	{
-		fmgr_info_copy(proc, index_getprocinfo(indexrel, col + 1, BTORDER_PROC),
+		fmgr_info_copy(&key->colcmp,
+					   index_getprocinfo(indexrel, col + 1, BTORDER_PROC),
 					   CurrentMemoryContext);
 		return true;
 	}
@@ -48,7 +50,7 @@ position_proc(const AnagoKey *key, Relation indexrel, FmgrInfo *proc)
 							   key->righttype, BTORDER_PROC);
 	if (!OidIsValid(procid))
 		return false;
-	fmgr_info(procid, proc);
+	fmgr_info(procid, &key->colcmp);
 	return true;
 }
 
@@ -65,24 +67,10 @@ init_array_key(AnagoKey *key, Relation indexrel, const AnagoKeyDesc *desc)
 
 	key->elemcollation = indexrel->rd_indcollation[col];
 	key->searchable = key->strategy == BTEqualStrategyNumber &&
-		OidIsValid(cmp) && position_proc(key, indexrel, &key->colcmp) &&
+		OidIsValid(cmp) && key->positional &&
 		anago_order_is_transitive(opcintype, elemtype, elemtype);
 	if (key->searchable)
 		fmgr_info(cmp, &key->elemcmp);
-}
-
-/*
- * Whether entries that lie between positions made from this condition are
- * known to satisfy it.
- */
-static bool
-order_is_sure(const AnagoKey *key, Relation indexrel)
-{
-	FmgrInfo	proc;
-
-	return position_proc(key, indexrel, &proc) &&
-		anago_order_is_sure(indexrel, key->desc->attno - 1, key->righttype,
-							proc.fn_oid, key->desc->opfuncid);
 }
 
 static void
@@ -103,7 +91,10 @@ init_key(AnagoKey *key, Relation indexrel, const AnagoKeyDesc *desc,
 	key->expr = ExecInitExpr(value, parent);
 	key->copy = !IsA(value, Var) && !IsA(value, Const);
 	get_typlenbyval(exprType((Node *) value), &key->typlen, &key->typbyval);
-	key->sure = order_is_sure(key, indexrel);
+	key->positional = init_colcmp(key, indexrel);
+	key->sure = key->positional &&
+		anago_order_is_sure(indexrel, desc->attno - 1, key->righttype,
+							key->colcmp.fn_oid, desc->opfuncid);
 	if (desc->kind == ANAGO_KEY_ARRAY)
 		init_array_key(key, indexrel, desc);
 }
@@ -125,9 +116,8 @@ add_entry(BTScanInsert position, int *map, const AnagoKeys *keys,
 	}
 	else
 	{
-		if (!position_proc(&keys->key[which], indexrel, &proc))
-			elog(ERROR, "anago: no comparison function for index column %d",
-				 col + 1);
+		Assert(keys->key[which].positional);
+		proc = keys->key[which].colcmp;
 		subtype = keys->key[which].righttype;
 	}
 	ScanKeyEntryInitializeWithInfo(sk, flags, col + 1, InvalidStrategy, subtype,
@@ -136,48 +126,103 @@ add_entry(BTScanInsert position, int *map, const AnagoKeys *keys,
 	map[position->keysz++] = which;
 }
 
-/* A condition on column `col` that fixes its value, or -1. */
-static int
-find_equality(const AnagoKeys *keys, Relation indexrel, int col)
+/* The conditions on column `col` that are compared with each other, or NULL. */
+static AnagoKeyGroup *
+find_group(const AnagoKeys *keys, int col)
 {
-	FmgrInfo	proc;
-
-	for (int i = 0; i < keys->n; i++)
-	{
-		const AnagoKey *key = &keys->key[i];
-
-		if (key->desc->attno != col + 1)
-			continue;
-		if (key->desc->kind == ANAGO_KEY_IS_NULL)
-			return i;
-		if (key->desc->kind == ANAGO_KEY_IS_NOT_NULL ||
-			key->strategy != BTEqualStrategyNumber ||
-			!position_proc(key, indexrel, &proc))
-			continue;
-		if (key->desc->kind == ANAGO_KEY_ARRAY && !key->searchable)
-			continue;
-		return i;
-	}
-	return -1;
+	for (int i = 0; i < keys->ngroups; i++)
+		if (keys->key[keys->groups[i]->which[0]].desc->attno == col + 1)
+			return keys->groups[i];
+	return NULL;
 }
 
-/* A scalar condition on column `col` with one of two strategies, or -1. */
-static int
-find_bound(const AnagoKeys *keys, Relation indexrel, int col,
-		   StrategyNumber strict, StrategyNumber inclusive)
+static bool
+in_group(const AnagoKeyGroup *group, int which)
 {
-	FmgrInfo	proc;
+	for (int i = 0; group != NULL && i < group->n; i++)
+		if (group->which[i] == which)
+			return true;
+	return false;
+}
+
+/*
+ * A condition on column `col` with one of two strategies, or -1.  One of a
+ * group goes first: which of the group it is will be seen by value.
+ */
+static int
+find_condition(const AnagoKeys *keys, int col, AnagoKeyKind kind,
+			   StrategyNumber strategy, StrategyNumber or_strategy)
+{
+	const AnagoKeyGroup *group = find_group(keys, col);
+	int			found = -1;
 
 	for (int i = 0; i < keys->n; i++)
 	{
 		const AnagoKey *key = &keys->key[i];
 
-		if (key->desc->attno == col + 1 && key->desc->kind == ANAGO_KEY_OP &&
-			(key->strategy == strict || key->strategy == inclusive) &&
-			position_proc(key, indexrel, &proc))
+		if (key->desc->attno != col + 1 || key->desc->kind != kind ||
+			(key->strategy != strategy && key->strategy != or_strategy) ||
+			!key->positional ||
+			(kind == ANAGO_KEY_ARRAY && !key->searchable))
+			continue;
+		if (in_group(group, i))
 			return i;
+		if (found < 0)
+			found = i;
 	}
-	return -1;
+	return found;
+}
+
+/* A condition on column `col` that fixes its value, or -1. */
+static int
+find_equality(const AnagoKeys *keys, int col)
+{
+	int			eq;
+
+	for (int i = 0; i < keys->n; i++)
+		if (keys->key[i].desc->attno == col + 1 &&
+			keys->key[i].desc->kind == ANAGO_KEY_IS_NULL)
+			return i;
+	eq = find_condition(keys, col, ANAGO_KEY_OP,
+						BTEqualStrategyNumber, BTEqualStrategyNumber);
+	if (eq < 0)
+		eq = find_condition(keys, col, ANAGO_KEY_ARRAY,
+							BTEqualStrategyNumber, BTEqualStrategyNumber);
+	return eq;
+}
+
+/*
+ * Condition `which` has entries in the positions.  So have those of its group
+ * that are of the same side, as the tightest is taken; all, if it is an equality.
+ */
+static void
+mark_bounding(AnagoKeys *keys, int which)
+{
+	AnagoKey   *key = &keys->key[which];
+	AnagoKeyGroup *group = find_group(keys, key->desc->attno - 1);
+
+	key->bounds = true;
+	if (!in_group(group, which))
+		return;
+	for (int i = 0; i < group->n; i++)
+	{
+		AnagoKey   *other = &keys->key[group->which[i]];
+
+		if (key->strategy == BTEqualStrategyNumber ||
+			(key->strategy < BTEqualStrategyNumber) ==
+			(other->strategy < BTEqualStrategyNumber))
+			other->bounds = true;
+	}
+}
+
+/* The positions exclude the NULLs of a column. */
+static void
+mark_not_null(AnagoKeys *keys, int col)
+{
+	for (int i = 0; i < keys->n; i++)
+		if (keys->key[i].desc->attno == col + 1 &&
+			keys->key[i].desc->kind == ANAGO_KEY_IS_NOT_NULL)
+			keys->key[i].bounds = true;
 }
 
 static bool
@@ -197,15 +242,19 @@ init_bounds(AnagoKeys *keys, Relation indexrel, int col)
 	int16		option = indexrel->rd_indoption[col];
 	bool		desc = (option & INDOPTION_DESC) != 0;
 	bool		nulls_first = (option & INDOPTION_NULLS_FIRST) != 0;
-	int			above = find_bound(keys, indexrel, col, BTGreaterStrategyNumber,
-								   BTGreaterEqualStrategyNumber);
-	int			below = find_bound(keys, indexrel, col, BTLessStrategyNumber,
-								   BTLessEqualStrategyNumber);
+	int			above = find_condition(keys, col, ANAGO_KEY_OP,
+									   BTGreaterStrategyNumber,
+									   BTGreaterEqualStrategyNumber);
+	int			below = find_condition(keys, col, ANAGO_KEY_OP,
+									   BTLessStrategyNumber,
+									   BTLessEqualStrategyNumber);
 	int			lower = desc ? below : above;
 	int			upper = desc ? above : below;
 
 	if (!column_is_not_null(keys, col))
 		return;
+	mark_not_null(keys, col);
+	keys->bounds = find_group(keys, col);
 
 	if (lower >= 0)
 	{
@@ -214,7 +263,7 @@ init_bounds(AnagoKeys *keys, Relation indexrel, int col)
 		add_entry(&keys->start, keys->start_key, keys, indexrel, col, lower);
 		keys->start_nextkey = (s == BTLessStrategyNumber ||
 							   s == BTGreaterStrategyNumber);
-		keys->key[lower].bounds = true;
+		mark_bounding(keys, lower);
 	}
 	else if (nulls_first)
 	{
@@ -230,7 +279,7 @@ init_bounds(AnagoKeys *keys, Relation indexrel, int col)
 		add_entry(&keys->end, keys->end_key, keys, indexrel, col, upper);
 		keys->end_nextkey = (s == BTLessEqualStrategyNumber ||
 							 s == BTGreaterEqualStrategyNumber);
-		keys->key[upper].bounds = true;
+		mark_bounding(keys, upper);
 	}
 	else if (!nulls_first)
 	{
@@ -249,9 +298,25 @@ init_recheck(AnagoKeys *keys)
 	{
 		const AnagoKey *key = &keys->key[i];
 
-		if (!key->bounds ||
-			(!key->sure && key->desc->kind != ANAGO_KEY_IS_NULL))
+		if (!key->bounds || (!key->sure && key->expr != NULL))
 			keys->recheck[keys->nrecheck++] = i;
+	}
+}
+
+static void
+init_groups(AnagoKeys *keys, Relation indexrel)
+{
+	int			natts = IndexRelationGetNumberOfKeyAttributes(indexrel);
+
+	if (keys->n < 2)
+		return;
+	keys->groups = palloc(sizeof(AnagoKeyGroup *) * natts);
+	for (int col = 0; col < natts; col++)
+	{
+		AnagoKeyGroup *group = anago_group_make(keys, indexrel, col);
+
+		if (group != NULL)
+			keys->groups[keys->ngroups++] = group;
 	}
 }
 
@@ -262,18 +327,26 @@ classify(AnagoKeys *keys, Relation indexrel)
 	int			natts = IndexRelationGetNumberOfKeyAttributes(indexrel);
 	int			col;
 
+	init_groups(keys, indexrel);
 	keys->end_nextkey = true;
 	for (col = 0; col < natts; col++)
 	{
-		int			eq = find_equality(keys, indexrel, col);
+		int			eq = find_equality(keys, col);
 
 		if (eq < 0)
 			break;
 		add_entry(&keys->start, keys->start_key, keys, indexrel, col, eq);
 		add_entry(&keys->end, keys->end_key, keys, indexrel, col, eq);
 		if (keys->key[eq].desc->kind == ANAGO_KEY_ARRAY)
+		{
 			keys->array[keys->narrays++] = eq;
-		keys->key[eq].bounds = true;
+			keys->key[eq].combines = true;
+		}
+		mark_bounding(keys, eq);
+		if (keys->key[eq].desc->kind != ANAGO_KEY_IS_NULL)
+			mark_not_null(keys, col);
+		else if (column_is_not_null(keys, col))
+			keys->never = true;
 	}
 	if (col < natts)
 		init_bounds(keys, indexrel, col);

@@ -51,6 +51,8 @@ typedef struct AnagoKeyValues
 {
 	int			ncombos;		/* ranges to walk; 0: nothing can match */
 	int			prefix;			/* columns that bound the walk, or -1: all */
+	int			start_which;	/* the tightest condition for the last entry of */
+	int			end_which;		/* a position, or -1: that of start_key, end_key */
 	AnagoArray *arrays;			/* one for each key; NULL if no key needs it */
 	Datum		values[FLEXIBLE_ARRAY_MEMBER];
 } AnagoKeyValues;
@@ -65,13 +67,25 @@ typedef struct AnagoKey
 	bool		copy;			/* value must be copied to outlive the slot */
 	int16		typlen;			/* of the value */
 	bool		typbyval;
-	bool		bounds;			/* has an entry in a position, */
+	bool		positional;		/* a position can have an entry for it, */
+	FmgrInfo	colcmp;			/* by this order of column and value */
+	bool		bounds;			/* positions express it, */
+	bool		combines;		/* by an entry for each of its elements, */
 	bool		sure;			/* which what is between is sure to satisfy */
 	bool		searchable;		/* IN lists: elements are sorted and distinct, */
-	FmgrInfo	elemcmp;		/* by this order, */
-	FmgrInfo	colcmp;			/* in which the column is compared by this */
+	FmgrInfo	elemcmp;		/* by this order */
 	Oid			elemcollation;
 } AnagoKey;
+
+/* Conditions on one column whose values can be compared (ops/tighten.h). */
+typedef struct AnagoKeyGroup
+{
+	int			n;
+	int		   *which;			/* indexes into key[] */
+	FmgrInfo   *cmp;			/* [i * n + j]: value of i with value of j */
+	Oid			collation;
+	bool		desc;			/* of a descending column */
+} AnagoKeyGroup;
 
 /* What fills an entry of a position. */
 #define ANAGO_EDGE_NULL		(-1)	/* the NULL end of the column */
@@ -88,6 +102,10 @@ typedef struct AnagoKeys
 	bool		end_nextkey;
 	int			start_key[INDEX_MAX_KEYS];	/* index into key[], or EDGE_NULL */
 	int			end_key[INDEX_MAX_KEYS];
+	bool		never;			/* whatever the values, nothing can match */
+	int			ngroups;
+	AnagoKeyGroup **groups;
+	AnagoKeyGroup *bounds;		/* that of the column which ends positions, or NULL */
 	int			combo;			/* bound last */
 	int			narrays;		/* IN lists that bound the walk */
 	int			array[INDEX_MAX_KEYS];	/* these, indexes into key[] */

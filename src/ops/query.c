@@ -8,6 +8,7 @@
  *	  probe.c	one row in one step: join types
  *	  keys.c	its index conditions: how they bound the walk
  *	  values.c	what they compare with
+ *	  tighten.c	the tightest of several on one column
  *	  order.c	what follows from the order of an index
  *	  root.c	where walks of the index begin
  *	  range.c	its walk of the index

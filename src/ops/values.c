@@ -15,6 +15,7 @@
 #include "utils/rel.h"
 
 #include "ops/keys.h"
+#include "ops/tighten.h"
 
 /* --- evaluation --- */
 
@@ -120,10 +121,15 @@ anago_keys_eval(const AnagoKeys *keys, ExprContext *econtext,
 {
 	out->arrays = NULL;
 	out->ncombos = 0;
+	out->start_which = out->end_which = -1;
 	memset(out->values, 0, sizeof(Datum) * keys->n);
+	if (keys->never)
+		return;
 	for (int i = 0; i < keys->n; i++)
 		if (!eval_key(keys, i, econtext, context, out))
 			return;
+	if (keys->ngroups > 0 && !anago_groups_tighten(keys, out))
+		return;
 	count_combos(keys, out);
 }
 
@@ -176,6 +182,22 @@ bind_position(const AnagoKeys *keys, const AnagoKeyValues *values, int combo,
 				combo_value(keys, values, map[i], combo);
 }
 
+/* Another condition than the first one gives the last entry of a position. */
+static void
+replace_bound(AnagoKeys *keys, const AnagoKeyValues *values,
+			  BTScanInsert position, int which, bool is_end)
+{
+	ScanKey		sk = &position->scankeys[position->keysz - 1];
+	const AnagoKey *key = &keys->key[which];
+	bool		inclusive = key->strategy == BTLessEqualStrategyNumber ||
+		key->strategy == BTGreaterEqualStrategyNumber;
+
+	sk->sk_func = key->colcmp;
+	sk->sk_subtype = key->righttype;
+	sk->sk_argument = values->values[which];
+	position->nextkey = inclusive == is_end;
+}
+
 void
 anago_keys_bind(AnagoKeys *keys, const AnagoKeyValues *values, int combo)
 {
@@ -196,6 +218,12 @@ anago_keys_bind(AnagoKeys *keys, const AnagoKeyValues *values, int combo)
 	}
 	bind_position(keys, values, combo, &keys->start, keys->start_key);
 	bind_position(keys, values, combo, &keys->end, keys->end_key);
+	if (keys->bounds == NULL || values->prefix >= 0)
+		return;
+	if (values->start_which >= 0)
+		replace_bound(keys, values, &keys->start, values->start_which, false);
+	if (values->end_which >= 0)
+		replace_bound(keys, values, &keys->end, values->end_which, true);
 }
 
 /* Is one of the sorted elements equal to a column value? */
@@ -241,11 +269,11 @@ array_matches(AnagoKey *key, const AnagoArray *array, Datum datum)
 	return false;
 }
 
-/* Does this condition bound the walk, with what is bound now? */
+/* Is one element of this list bound now? */
 static inline bool
 is_bound(const AnagoKey *key, const AnagoKeyValues *values)
 {
-	return key->bounds &&
+	return key->combines &&
 		(values->prefix < 0 || key->desc->attno <= values->prefix);
 }
 
