@@ -155,4 +155,33 @@ set anago.io_gain = 1;
 select anago_used('execute st_gain');
 set anago.io_gain = 50;
 select anago_used('execute st_gain');
+
+-- where nothing overlaps core's plan is kept, unless ours is forced
+set anago.io_method = sim;
+reset anago.io_gain;
+select anago_used('execute st_gain');
+set anago.io_method = sync;
+select anago_used('execute st_gain');
+set anago.io_method = sim;
+set anago.max_inflight_reads = 1;
+select anago_used('execute st_gain');
+reset anago.max_inflight_reads;
+set anago.mode = serial;
+select anago_used('execute st_gain');
+set anago.mode = static;
+select anago_used('execute st_gain');
+set anago.debug_force = on;
+select anago_used('execute st_gain');
+set anago.debug_force = off;
+reset anago.mode;
+select anago_used('execute st_gain');
+
+-- a page of ours costs no less than one that is read in order, however large the
+-- gain: most of the table is read by a sequential scan
+set anago.io_gain = 1000;
+select anago_used('select count(pad) from st_wide where a < 12000');
+set random_page_cost = 1.1;
+select anago_used('select count(pad) from st_wide where a < 12000');
+set random_page_cost = 0.5;
+select anago_used('select count(pad) from st_wide where a < 12000');
 drop table st_wide;

@@ -10,6 +10,7 @@
 #include "fmgr.h"
 
 #include "guc.h"
+#include "io/io.h"
 #include "node/node.h"
 #include "plan/plan.h"
 #include "stats/stats.h"
@@ -24,5 +25,5 @@ _PG_init(void)
 	anago_guc_init();
 	anago_stats_init();
 	anago_node_init();
-	anago_plan_init(&anago_scan_methods, &anago_join_methods);
+	anago_plan_init(&anago_scan_methods, &anago_join_methods, anago_io_expect);
 }

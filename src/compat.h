@@ -28,6 +28,18 @@
 /* 18: StartReadBuffer() is asynchronous; storage/aio.h exists. */
 #if PG_VERSION_NUM >= 180000
 #define ANAGO_HAVE_AIO 1
+#include "storage/io_worker.h"
+
+/* 19: as many I/O workers as are needed, up to a limit. */
+static inline int
+anago_io_workers(void)
+{
+#if PG_VERSION_NUM >= 190000
+	return io_max_workers;
+#else
+	return io_workers;
+#endif
+}
 #endif
 
 /* 17: shared memory without shared_preload_libraries. */

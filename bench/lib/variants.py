@@ -21,9 +21,13 @@ def anago_session(args) -> dict:
 def anago(args, query, name="anago", workers=0, server=None, sql=None, **more):
     """anago where its cost wins, on the plan of index scans.
 
-    Not debug_force: that takes any join order.
+    Not debug_force: that takes any join order.  But where nothing overlaps the
+    planner keeps stock's plan; for comparison it must be forced to the same
+    steps.
     """
     plan = {**queries.INDEX_PLAN}
+    if more.get("anago.mode", "ooo") != "ooo" or args.io_method == "sync":
+        more = {**more, "anago.debug_force": "on"}
     if workers:
         plan.update(queries.parallel(workers))
     return Variant(name, sql or queries.text(query),

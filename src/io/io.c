@@ -18,7 +18,8 @@
  * where the server reads past the page cache (debug_io_direct); uring; pgaio;
  * sync.  A method named by the user that
  * cannot be had gives way to the next one in the same order, with one LOG
- * line per process and method.
+ * line per process and method.  So does pgaio where it has room for one read at
+ * a time.
  *
  *-------------------------------------------------------------------------
  */
@@ -88,7 +89,6 @@ io_complain(const AnagoIoMethodOps *ops, const char *why, const char *hint)
 {
 	static const char *said[ANAGO_IO_MAX_CHOICES];
 
-	fallbacks++;
 	if (IsParallelWorker())
 		return;
 	for (int i = 0; i < ANAGO_IO_MAX_CHOICES; i++)
@@ -106,12 +106,14 @@ io_complain(const AnagoIoMethodOps *ops, const char *why, const char *hint)
 	}
 }
 
+/* The method that can be had; *refused: how many had to be passed over. */
 static const AnagoIoMethodOps *
-io_pick(int method)
+io_pick(int method, int *refused)
 {
 	const AnagoIoMethodOps *choices[ANAGO_IO_MAX_CHOICES];
 	int			n = io_choices(method, choices);
 
+	*refused = 0;
 	for (int i = 0; i < n; i++)
 	{
 		const char *why = NULL;
@@ -120,7 +122,10 @@ io_pick(int method)
 		if (choices[i]->available(&why, &hint))
 			return choices[i];
 		if (why)
+		{
 			io_complain(choices[i], why, hint);
+			(*refused)++;
+		}
 	}
 	pg_unreachable();			/* sync is always available */
 }
@@ -135,10 +140,12 @@ io_reset_callback(void *arg)
 AnagoIo *
 anago_io_begin(int max_inflight)
 {
-	const AnagoIoMethodOps *ops = io_pick(anago_io_method);
+	int			refused;
+	const AnagoIoMethodOps *ops = io_pick(anago_io_method, &refused);
 	AnagoIo    *io;
 
 	Assert(max_inflight > 0);
+	fallbacks += refused;
 
 	/* Acquires nothing but memory, so that no error can leak anything. */
 	io = ops->begin(max_inflight);
@@ -158,6 +165,14 @@ anago_io_end(AnagoIo *io)
 		return;
 	io->ended = true;
 	io->ops->end(io);
+}
+
+int
+anago_io_expect(int max_inflight)
+{
+	int			refused;
+
+	return io_pick(anago_io_method, &refused)->expect(max_inflight);
 }
 
 int64

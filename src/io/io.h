@@ -84,6 +84,12 @@ struct AnagoIoMethodOps
 	/* Reads that could be on their way together; 0: use ReadBuffer(). */
 	int			(*capacity) (const AnagoIo *io);
 
+	/*
+	 * For the planner: of max_inflight reads, how many would the method keep
+	 * going at the same time, if it began now?  It is available.
+	 */
+	int			(*expect) (int max_inflight);
+
 	/* Start reads[0..n-1] in order; returns how many were accepted. */
 	int			(*issue) (AnagoIo *io, AnagoIoRead **reads, int n);
 
@@ -121,7 +127,17 @@ extern AnagoIo *anago_io_begin(int max_inflight);
 /* End; the memory goes with its context. */
 extern void anago_io_end(AnagoIo *io);
 
-/* Times in this process that a method was refused and the next one taken. */
+/*
+ * How many reads would overlap in a query that began now; at most max_inflight,
+ * 0 or 1: none.  The method is picked as by anago_io_begin(), so that a
+ * process that plans tries to have its ring, once.
+ */
+extern int	anago_io_expect(int max_inflight);
+
+/*
+ * Times in this process that a query found a method refused and took the next
+ * one.
+ */
 extern int64 anago_io_fallbacks(void);
 
 /* Wait event AnagoPageRead, for pgstat_report_wait_start(). */

@@ -142,13 +142,40 @@ pgaio_give_up_op(PgaioOp *op)
 
 /* ---- the method ---- */
 
+/* Pins that this process may take in addition to what it has. */
+static inline int
+pgaio_free_pins(void)
+{
+	return (int) Min(GetAdditionalPinLimit(), (uint32) INT_MAX);
+}
+
+/*
+ * With less than this nothing overlaps, and a read takes more CPU time than by
+ * ReadBuffer().  shared_buffers of 128 MB are little for 2,000 connections.
+ */
+#define PGAIO_MIN_ROOM		2
+
 static bool
 pgaio_available(const char **why, const char **hint)
 {
-	if (io_method != IOMETHOD_SYNC)
-		return true;
-	*why = "the server runs with io_method = sync";
-	return false;
+	if (io_method == IOMETHOD_SYNC)
+	{
+		*why = "the server runs with io_method = sync";
+		return false;
+	}
+	if (pgaio_free_pins() < PGAIO_MIN_ROOM)
+	{
+		*why = "too few buffers for each connection to read more than one block at a time";
+		*hint = "Raise shared_buffers or lower max_connections.";
+		return false;
+	}
+	if (io_max_concurrency - 1 < PGAIO_MIN_ROOM)
+	{
+		*why = "the server lets a process read no more than one block at a time";
+		*hint = "Raise io_max_concurrency.";
+		return false;
+	}
+	return true;
 }
 
 /* One I/O handle stays free for the doorbell. */
@@ -159,6 +186,17 @@ pgaio_limit(int max_inflight)
 
 	limit = Min(limit, (int) Min(GetPinLimit(), (uint32) INT_MAX));
 	return Max(limit, 1);
+}
+
+/* I/O workers each read one block at a time. */
+static int
+pgaio_expect(int max_inflight)
+{
+	int			limit = Min(pgaio_limit(max_inflight), pgaio_free_pins());
+
+	if (io_method == IOMETHOD_WORKER)
+		limit = Min(limit, anago_io_workers());
+	return limit;
 }
 
 static AnagoIo *
@@ -197,7 +235,7 @@ pgaio_capacity(const AnagoIo *base)
 static int
 pgaio_room(const PgaioIo *io)
 {
-	int			pins = (int) Min(GetAdditionalPinLimit(), (uint32) INT_MAX);
+	int			pins = pgaio_free_pins();
 
 	if (io->nheld == 0)
 		pins = Max(pins, 1);
@@ -433,6 +471,7 @@ const AnagoIoMethodOps anago_io_pgaio_ops = {
 	.begin = pgaio_begin,
 	.end = pgaio_end,
 	.capacity = pgaio_capacity,
+	.expect = pgaio_expect,
 	.issue = pgaio_issue,
 	.poll = pgaio_poll,
 	.wait = pgaio_wait,

@@ -77,6 +77,12 @@ sim_capacity(const AnagoIo *base)
 }
 
 static int
+sim_expect(int max_inflight)
+{
+	return max_inflight;
+}
+
+static int
 sim_choose_fate(SimIo *io)
 {
 	/* Always the same number of draws, so that rates do not shift history. */
@@ -199,6 +205,7 @@ const AnagoIoMethodOps anago_io_sim_ops = {
 	.begin = sim_begin,
 	.end = sim_end,
 	.capacity = sim_capacity,
+	.expect = sim_expect,
 	.issue = sim_issue,
 	.poll = sim_poll,
 	.wait = sim_wait,

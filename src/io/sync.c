@@ -35,10 +35,17 @@ sync_capacity(const AnagoIo *io)
 	return 0;
 }
 
+static int
+sync_expect(int max_inflight)
+{
+	return 0;
+}
+
 const AnagoIoMethodOps anago_io_sync_ops = {
 	.name = "sync",
 	.available = sync_available,
 	.begin = sync_begin,
 	.end = sync_end,
 	.capacity = sync_capacity,
+	.expect = sync_expect,
 };

@@ -198,6 +198,12 @@ uring_capacity(const AnagoIo *base)
 	return base->max_inflight;
 }
 
+static int
+uring_expect(int max_inflight)
+{
+	return max_inflight;
+}
+
 /* Prepare one read.  False if it has to wait for the next batch or longer. */
 static bool
 uring_prepare(UringIo *io, AnagoIoRead *read)
@@ -319,6 +325,7 @@ const AnagoIoMethodOps anago_io_uring_ops = {
 	.begin = uring_begin,
 	.end = uring_end,
 	.capacity = uring_capacity,
+	.expect = uring_expect,
 	.issue = uring_issue,
 	.poll = uring_poll,
 	.wait = uring_wait,

@@ -18,6 +18,12 @@
  *		random' = random_page_cost * (d + (pages - d) / io_gain) +
  *				  page_cpu * (pages - d),						d = 2
  *
+ * The gain is also no more than the reads that the I/O method can keep going
+ * (with none or one there is no path of ours), and no page costs less than one
+ * that is read in order: waiting and CPU time of such a page together are at
+ * least seq_page_cost.  Thus where random_page_cost is near that, ours gains
+ * little.
+ *
  * page_cpu is what core takes for the CPU cost of an index page, 50 operators,
  * or 0.125.  Going by docs/benchmarks.md, where a random read of stock's takes
  * 72 us for its 4.0, a page from the device costs a process more (about 8 us,
@@ -83,6 +89,14 @@
 
 /* CPU cost of coming back to a page for one more row: in operators. */
 #define ANAGO_VISIT_OPERATORS	20.0
+
+static AnagoExpectOverlap expect_overlap = NULL;
+
+void
+anago_cost_init(AnagoExpectOverlap expect)
+{
+	expect_overlap = expect;
+}
 
 /* Conditions that the index does not check, as core's cost_index sees it. */
 static QualCost
@@ -182,21 +196,47 @@ overlapping_pages(Cost io, double random_page)
 	return Max(0.0, pages_for(io, random_page) - ANAGO_DEPENDENT_READS);
 }
 
-/* What waiting for random pages costs when most of it overlaps. */
-static Cost
-overlapped(Cost io, double random_page)
+/*
+ * How many reads overlap.  Forced plans are for tests and comparisons, and
+ * should not depend on what the I/O method can do.
+ */
+static double
+gain(void)
 {
-	double		saved = 1.0 - 1.0 / anago_io_gain;
-
-	return io - random_page * overlapping_pages(io, random_page) * saved;
+	if (anago_debug_force)
+		return anago_io_gain;
+	if (anago_mode != ANAGO_MODE_OOO)
+		return 1.0;
+	return Max(1.0, Min(anago_io_gain, expect_overlap(anago_max_inflight_reads)));
 }
 
-/* What a process has to do for such pages. */
+/* Would a pipeline have no advantage at all? */
+bool
+anago_nothing_overlaps(void)
+{
+	return !anago_debug_force && gain() <= 1.0;
+}
+
+/* What a process has to do for pages that overlap. */
 static Cost
 page_cpu(Cost io, double random_page)
 {
 	return overlapping_pages(io, random_page) *
 		ANAGO_PAGE_OPERATORS * cpu_operator_cost;
+}
+
+/*
+ * What waiting for random pages costs when most of it overlaps.  Together with
+ * page_cpu, no page costs less than one that is read in order.
+ */
+static Cost
+overlapped(Cost io, double random_page, double seq_page)
+{
+	double		pages = overlapping_pages(io, random_page);
+	double		one = Max(random_page / gain(),
+						  seq_page - ANAGO_PAGE_OPERATORS * cpu_operator_cost);
+
+	return io - pages * Max(random_page - one, 0);
 }
 
 /* Visits of one scan that lead to a page again, in no order. */
@@ -263,7 +303,7 @@ anago_cost_scan(PlannerInfo *root, AnagoPath *apath)
 	anago_copy_disabled_nodes(path, from);
 	path->startup_cost = from->startup_cost + ANAGO_SETUP_PAGES * random_page;
 	path->total_cost = path->startup_cost + run - random +
-		overlapped(random, random_page) + work;
+		overlapped(random, random_page, seq_page) + work;
 	keep_whole(apath, run - io + work);
 }
 
@@ -282,6 +322,7 @@ anago_cost_join(PlannerInfo *root, AnagoPath *apath, const NestPath *nest)
 	Path	   *path = &apath->cpath.path;
 	double		loops = Max(outer->rows, 1.0);
 	double		random_page;
+	double		seq_page;
 	Cost		run = inner->total_cost - inner->startup_cost;
 	Cost		probes = Max(0.0, stock->total_cost - outer->total_cost);
 	Cost		all_loops = loops * inner->total_cost;
@@ -292,7 +333,7 @@ anago_cost_join(PlannerInfo *root, AnagoPath *apath, const NestPath *nest)
 		((const AnagoPath *) outer)->shared_cost : 0;
 	Cost		setup;
 
-	get_tablespace_page_costs(inner->parent->reltablespace, &random_page, NULL);
+	get_tablespace_page_costs(inner->parent->reltablespace, &random_page, &seq_page);
 
 	/* Probes that stop at the first match cost less than whole ones. */
 	if (all_loops > probes)
@@ -308,7 +349,7 @@ anago_cost_join(PlannerInfo *root, AnagoPath *apath, const NestPath *nest)
 	anago_copy_disabled_nodes(path, stock);
 	path->startup_cost = stock->startup_cost + Max(setup, 0);
 	path->total_cost = stock->total_cost + setup - io +
-		overlapped(io, random_page) + for_pages;
+		overlapped(io, random_page, seq_page) + for_pages;
 	path->total_cost = Max(path->total_cost, path->startup_cost);
 	keep_whole(apath, shared + probes - io + Min(setup, 0) + for_pages);
 }

@@ -138,9 +138,11 @@ join_pathlist(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
 }
 
 void
-anago_plan_init(const CustomScanMethods *scan, const CustomScanMethods *join)
+anago_plan_init(const CustomScanMethods *scan, const CustomScanMethods *join,
+				AnagoExpectOverlap expect_overlap)
 {
 	anago_create_init(scan, join);
+	anago_cost_init(expect_overlap);
 
 	prev_planner_hook = planner_hook;
 	planner_hook = plan_query;

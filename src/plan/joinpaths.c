@@ -250,7 +250,7 @@ anago_add_join_paths(PlannerInfo *root, RelOptInfo *joinrel,
 		return;
 
 	inners = inner_candidates(root, outerrel, innerrel);
-	if (inners == NIL)
+	if (inners == NIL || anago_nothing_overlaps())
 		return;
 	outers = outer_candidates(root, outerrel, jointype, extra->sjinfo);
 	partial_outers = partial_outer_candidates(root, joinrel, outerrel, jointype);

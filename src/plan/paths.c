@@ -288,7 +288,8 @@ anago_add_scan_paths(PlannerInfo *root, RelOptInfo *rel)
 	ListCell   *lc;
 
 	if ((candidates == NIL && !remake) ||
-		!anago_level_eligible(root) || !anago_rel_eligible(root, rel))
+		!anago_level_eligible(root) || !anago_rel_eligible(root, rel) ||
+		anago_nothing_overlaps())
 		return;
 
 	if (remake)

@@ -36,6 +36,8 @@
 #include "nodes/extensible.h"
 #include "nodes/pathnodes.h"
 
+#include "plan/plan.h"
+
 /* anago.debug_force: what a path costs, as a fraction of its real cost. */
 #define ANAGO_FORCED_COST_FACTOR	1e-6
 
@@ -104,6 +106,8 @@ extern void anago_submit_partial_twin(PlannerInfo *root, RelOptInfo *rel,
 extern bool anago_submit_partial_path(RelOptInfo *rel, AnagoPath *path);
 
 /* cost.c */
+extern void anago_cost_init(AnagoExpectOverlap expect_overlap);
+extern bool anago_nothing_overlaps(void);
 extern bool anago_scan_may_gain(const IndexPath *ipath);
 extern void anago_cost_scan(PlannerInfo *root, AnagoPath *path);
 extern void anago_cost_join(PlannerInfo *root, AnagoPath *path,

@@ -16,10 +16,17 @@
 #include "nodes/extensible.h"
 
 /*
+ * Of max_inflight reads, how many would overlap in a query that began now?
+ * 0 or 1: none.
+ */
+typedef int (*AnagoExpectOverlap) (int max_inflight);
+
+/*
  * Install the planner hooks, behind those that are there already.  The two
  * tables make the executor's nodes out of the plans that this side builds.
  */
 extern void anago_plan_init(const CustomScanMethods *scan,
-							const CustomScanMethods *join);
+							const CustomScanMethods *join,
+							AnagoExpectOverlap expect_overlap);
 
 #endif							/* ANAGO_PLAN_H */
