@@ -124,6 +124,8 @@ log_readers()
 		never LOG:  server process (PID 7) was terminated by signal 11: Segmentation fault
 		never LOG:  client backend (PID 7) exited with exit code 2
 		never TRAP: failed Assert("x"), File: "x.c", Line: 1, PID: 7
+		never WARNING:  block 1 of base/5/1249 is still referenced (local 1)
+		fine DETAIL:  Key (a)=(10) is still referenced from table "r2".
 		fine ERROR:  only superuser can define a leakproof function
 		fine STATEMENT:  select 'PANIC: leak: '
 		fine LOG:  background worker "parallel worker" (PID 7) exited with exit code 1
