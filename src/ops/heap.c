@@ -16,11 +16,11 @@
 #include "postgres.h"
 
 #include "access/heapam.h"
-#include "executor/tuptable.h"
 #include "pgstat.h"
 #include "storage/bufmgr.h"
 
 #include "compat.h"
+#include "ops/fill.h"
 #include "ops/heap.h"
 #include "ops/leaf.h"
 #include "ops/probe.h"
@@ -99,56 +99,6 @@ visit_end(AnagoStep *step)
 	step->visit->buf = InvalidBuffer;
 }
 
-/*
- * Which row of which table the wide slot stands for: UPDATE ... WHERE CURRENT
- * OF asks that of a scan (execCurrent.c); nobody asks it of a join.
- */
-static inline void
-set_identity(AnagoStep *step, ItemPointer tid)
-{
-	step->query->wide->tts_tid = *tid;
-	step->query->wide->tts_tableOid = RelationGetRelid(step->heap);
-}
-
-static void
-heap_fill(AnagoProbe *probe, HeapTuple tuple)
-{
-	AnagoStep  *step = probe->step;
-	TupleTableSlot *from = step->heap_slot;
-	TupleTableSlot *wide = step->query->wide;
-	Datum	   *values = wide->tts_values + step->first_col;
-	bool	   *isnull = wide->tts_isnull + step->first_col;
-	const Datum *from_values = from->tts_values;
-	const bool *from_isnull = from->tts_isnull;
-	const AttrNumber *attnos = step->attnos;
-	int			ncols = step->ncols;
-
-	set_identity(step, &tuple->t_self);
-	if (ncols == 0)
-		return;
-	ExecStoreHeapTuple(tuple, from, false);
-	slot_getsomeattrs(from, step->max_attno);
-	for (int i = 0; i < ncols; i++)
-	{
-		values[i] = from_values[attnos[i] - 1];
-		isnull[i] = from_isnull[attnos[i] - 1];
-	}
-}
-
-void
-anago_index_fill(AnagoProbe *probe, IndexTuple itup, ItemPointer tid)
-{
-	AnagoStep  *step = probe->step;
-	TupleTableSlot *wide = step->query->wide;
-	TupleDesc	desc = RelationGetDescr(step->indexrel);
-
-	set_identity(step, tid);
-	for (int i = 0; i < step->ncols; i++)
-		wide->tts_values[step->first_col + i] =
-			index_getattr(itup, step->attnos[i], desc,
-						  &wide->tts_isnull[step->first_col + i]);
-}
-
 bool
 anago_heap_next(AnagoProbe *probe, AnagoHits *hits)
 {
@@ -168,10 +118,10 @@ anago_heap_next(AnagoProbe *probe, AnagoHits *hits)
 		else
 			step->query->bound = probe->row;
 		if (step->desc->index_only)
-			anago_index_fill(probe, hits->itups[visit->hit[i]],
-							 &visit->tuples[i].t_self);
+			anago_fill_from_index(probe, hits->itups[visit->hit[i]],
+								  &visit->tuples[i].t_self);
 		else
-			heap_fill(probe, &visit->tuples[i]);
+			anago_fill_from_heap(probe, &visit->tuples[i]);
 		if (anago_probe_match(probe))
 			return true;
 	}

@@ -32,12 +32,6 @@ extern int	anago_heap_visit(AnagoProbe *probe, AnagoHits *hits, int from, int to
 /* Put the visit's next match that is to go on into the wide slot. */
 extern bool anago_heap_next(AnagoProbe *probe, AnagoHits *hits);
 
-/*
- * Fill the step's columns of the wide slot from the tuple of an index-only
- * step, whose heap tuple is `tid`.  The outer row must be bound.
- */
-extern void anago_index_fill(AnagoProbe *probe, IndexTuple itup, ItemPointer tid);
-
 /* Let go of the pin of a visit that was given up half way. */
 extern void anago_heap_abandon(AnagoStep *step);
 

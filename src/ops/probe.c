@@ -80,7 +80,6 @@ anago_probe_match(AnagoProbe *probe)
 	AnagoStep  *step = probe->step;
 
 	Assert(!probe->done);
-	ResetExprContext(step->query->econtext);
 	if (!passes(step, step->filter) || !passes(step, step->join))
 		return false;
 

@@ -17,6 +17,7 @@
  *	  btree.c	questions to a B-tree page
  *	  span.c	leaves of it that are yet to be taken
  *	  heap.c	its matches in the table
+ *	  fill.c	a match's columns in the wide slot
  *	  row.c		rows in flight
  *	  spread.c	how a query spreads over processes
  *	  static.c	the same, cut once
@@ -34,6 +35,7 @@
 #include "utils/snapmgr.h"
 
 #include "guc.h"
+#include "ops/fill.h"
 #include "ops/heap.h"
 #include "ops/leaf.h"
 #include "ops/query.h"
@@ -74,8 +76,6 @@ begin_step(AnagoQuery *query, const AnagoPipelineDesc *desc, int index, int efla
 	step->last = (index == desc->nsteps - 1);
 	step->heap = ExecOpenScanRelation(query->estate, sd->scanrelid, eflags);
 	step->attnos = columns_of_step(desc, index, &step->first_col, &step->ncols);
-	for (int i = 0; i < step->ncols; i++)
-		step->max_attno = Max(step->max_attno, step->attnos[i]);
 	step->vmbuffer = InvalidBuffer;
 
 	/* like ExecInitIndexScan: EXPLAIN alone must not need the index */
@@ -89,6 +89,7 @@ begin_step(AnagoQuery *query, const AnagoPipelineDesc *desc, int index, int efla
 	step->found = anago_found_create();
 	step->visit = palloc(sizeof(AnagoVisit));
 	step->visit->buf = InvalidBuffer;
+	anago_fill_init(step);
 	anago_keys_init(&step->keys, step->indexrel, sd, ps);
 	step->filter = ExecInitQual(sd->exprs[ANAGO_EXPRS_FILTER], ps);
 	step->join = ExecInitQual(sd->exprs[ANAGO_EXPRS_JOIN], ps);

@@ -148,8 +148,12 @@ struct AnagoStep
 	/* columns it fills: wide slot entries first_col .. first_col + ncols - 1 */
 	int			first_col;
 	int			ncols;
-	AttrNumber *attnos;			/* in the table, or index if index-only */
+	AttrNumber *attnos;			/* in the table, or index if index-only; in
+								 * ascending order */
 	AttrNumber	max_attno;
+	int			nspecial;		/* of them, the first: system columns, and 0
+								 * for the whole row, */
+	ExprState  *whole;			/* which this makes of the heap slot, or NULL */
 	TupleTableSlot *heap_slot;	/* for deforming; holds no pin */
 
 	AnagoKeys	keys;

@@ -53,6 +53,7 @@
 
 #include "compat.h"
 #include "ops/btree.h"
+#include "ops/fill.h"
 #include "ops/heap.h"
 #include "ops/inner.h"
 #include "ops/leaf.h"
@@ -362,7 +363,7 @@ next_visible(RangeTask *self)
 			continue;
 		step->counters.index_only++;
 		anago_row_bind(step->query, self->probe->row);
-		anago_index_fill(self->probe, hits->itups[i], &hits->tids[i]);
+		anago_fill_from_index(self->probe, hits->itups[i], &hits->tids[i]);
 		if (anago_probe_match(self->probe))
 			return true;
 	}

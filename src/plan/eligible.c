@@ -53,6 +53,26 @@ is_heap(Oid relid)
 	return heap;
 }
 
+/* Walker: something that a pipeline cannot compute? */
+static bool
+has_unsupported(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, RestrictInfo))
+		return has_unsupported((Node *) ((RestrictInfo *) node)->clause, context);
+	if (IsA(node, PlaceHolderVar) || IsA(node, Aggref))
+		return true;
+	return expression_tree_walker(node, has_unsupported, context);
+}
+
+/* Expressions, or RestrictInfos, that can be computed from the wide row. */
+static bool
+exprs_eligible(List *exprs)
+{
+	return exprs == NIL || !has_unsupported((Node *) exprs, NULL);
+}
+
 /* A table that a step can probe, as far as the table itself is concerned. */
 bool
 anago_rel_eligible(PlannerInfo *root, RelOptInfo *rel)
@@ -72,48 +92,17 @@ anago_rel_eligible(PlannerInfo *root, RelOptInfo *rel)
 		return false;
 
 	/* The columns that anything above needs of it. */
-	return anago_exprs_eligible(root, rel->reltarget->exprs, rel->relids);
-}
-
-/* Walker: something that a pipeline with these probed tables cannot compute? */
-static bool
-has_unsupported(Node *node, Relids probed)
-{
-	if (node == NULL)
-		return false;
-	if (IsA(node, RestrictInfo))
-		return has_unsupported((Node *) ((RestrictInfo *) node)->clause, probed);
-	if (IsA(node, PlaceHolderVar) || IsA(node, Aggref))
-		return true;
-	if (IsA(node, Var))
-	{
-		Var		   *var = (Var *) node;
-
-		/* System column or whole row of a table that we read ourselves? */
-		return var->varattno <= 0 && bms_is_member(var->varno, probed);
-	}
-	return expression_tree_walker(node, has_unsupported, probed);
-}
-
-/*
- * Expressions, or RestrictInfos, that can be computed from the wide row.
- * `probed` are the tables that steps read.
- */
-bool
-anago_exprs_eligible(PlannerInfo *root, List *exprs, Relids probed)
-{
-	return exprs == NIL || !has_unsupported((Node *) exprs, probed);
+	return exprs_eligible(rel->reltarget->exprs);
 }
 
 /*
  * Conditions, as RestrictInfos, that steps evaluate, as far ahead of demand as
- * they like.  `probed` are the tables that steps read.
+ * they like.
  */
 bool
-anago_quals_eligible(PlannerInfo *root, List *rinfos, Relids probed)
+anago_quals_eligible(PlannerInfo *root, List *rinfos)
 {
-	return anago_exprs_eligible(root, rinfos, probed) &&
-		!anago_has_effects(root, (Node *) rinfos);
+	return exprs_eligible(rinfos) && !anago_has_effects(root, (Node *) rinfos);
 }
 
 static bool
@@ -134,7 +123,7 @@ index_clauses_eligible(PlannerInfo *root, IndexPath *ipath)
 				!IsA(clause, NullTest))
 				return false;
 		}
-		if (!anago_quals_eligible(root, iclause->indexquals, ipath->path.parent->relids))
+		if (!anago_quals_eligible(root, iclause->indexquals))
 			return false;
 	}
 	return true;
@@ -191,15 +180,14 @@ bool
 anago_index_path_eligible(PlannerInfo *root, IndexPath *ipath)
 {
 	IndexOptInfo *index = ipath->indexinfo;
-	Relids		relids = ipath->path.parent->relids;
 
 	if (index->relam != BTREE_AM_OID || index->hypothetical ||
 		ipath->indexorderbys != NIL || ipath->path.parallel_aware)
 		return false;
 	if (ipath->path.param_info &&
-		!anago_quals_eligible(root, ipath->path.param_info->ppi_clauses, relids))
+		!anago_quals_eligible(root, ipath->path.param_info->ppi_clauses))
 		return false;
-	return anago_quals_eligible(root, index->indrestrictinfo, relids) &&
+	return anago_quals_eligible(root, index->indrestrictinfo) &&
 		index_clauses_eligible(root, ipath) && !needs_skips(ipath);
 }
 
@@ -212,7 +200,7 @@ bool
 anago_join_eligible(PlannerInfo *root, RelOptInfo *joinrel)
 {
 	return bms_is_empty(joinrel->lateral_relids) &&
-		anago_exprs_eligible(root, joinrel->reltarget->exprs, NULL);
+		exprs_eligible(joinrel->reltarget->exprs);
 }
 
 /*

@@ -225,7 +225,7 @@ restrictions_eligible(PlannerInfo *root, JoinPathExtraData *extra,
 {
 	return !anago_has_gate(root, extra->restrictlist) &&
 		!anago_has_gate(root, innerrel->baserestrictinfo) &&
-		anago_quals_eligible(root, extra->restrictlist, innerrel->relids);
+		anago_quals_eligible(root, extra->restrictlist);
 }
 
 void

@@ -76,8 +76,7 @@ extern bool anago_level_eligible(PlannerInfo *root);
 extern bool anago_rel_eligible(PlannerInfo *root, RelOptInfo *rel);
 extern bool anago_index_path_eligible(PlannerInfo *root, IndexPath *ipath);
 extern bool anago_join_eligible(PlannerInfo *root, RelOptInfo *joinrel);
-extern bool anago_exprs_eligible(PlannerInfo *root, List *exprs, Relids probed);
-extern bool anago_quals_eligible(PlannerInfo *root, List *rinfos, Relids probed);
+extern bool anago_quals_eligible(PlannerInfo *root, List *rinfos);
 extern bool anago_has_gate(PlannerInfo *root, List *restrictinfos);
 
 /* effects.c */

@@ -16,8 +16,8 @@
  * The wide row.  custom_scan_tlist has one entry for every column that any
  * expression above or inside the pipeline needs.  columns[i] says who fills
  * entry i: the child plan (step == ANAGO_STEP_SOURCE, attno = its resno) or a
- * step (attno = attribute number of the table or, for an index-only step, of
- * the index).  Entries are ordered by step, the source's first, and by attno
+ * step (attno = attribute number of the table, below 0 for a system column, 0
+ * for the whole row; for an index-only step, of the index).  Entries are ordered by step, the source's first, and by attno
  * within one, so that what one step fills is contiguous.  Behind these come
  * entries that nobody fills (ANAGO_STEP_NONE): columns that only the
  * conditions shown by EXPLAIN mention.

@@ -1,0 +1,117 @@
+/*-------------------------------------------------------------------------
+ *
+ * fill.c
+ *	  A match's columns in the wide slot.
+ *
+ * Columns of a heap tuple come in three kinds, told apart by attribute number
+ * and in this order: system columns (below 0), the whole row (0) and the
+ * table's own (above 0).  The whole row is an expression of core's over the
+ * heap slot, which knows about dropped and added columns and toasted values.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/sysattr.h"
+#include "executor/executor.h"
+#include "executor/tuptable.h"
+#include "nodes/makefuncs.h"
+
+#include "ops/fill.h"
+
+/* The expression for the whole row, of the type that the wide row says. */
+static ExprState *
+whole_row(const AnagoStep *step, int col)
+{
+	TupleDesc	wide = step->query->wide->tts_tupleDescriptor;
+	Var		   *var = makeVar(step->desc->scanrelid, InvalidAttrNumber,
+							  TupleDescAttr(wide, step->first_col + col)->atttypid,
+							  -1, InvalidOid, 0);
+
+	return ExecInitExpr((Expr *) var, NULL);
+}
+
+void
+anago_fill_init(AnagoStep *step)
+{
+	for (int i = 0; i < step->ncols; i++)
+	{
+		AttrNumber	attno = step->attnos[i];
+
+		step->max_attno = Max(step->max_attno, attno);
+		if (attno > 0)
+			continue;
+		Assert(!step->desc->index_only && i == step->nspecial);
+		step->nspecial++;
+		if (attno == InvalidAttrNumber)
+			step->whole = whole_row(step, i);
+	}
+}
+
+/*
+ * Which row of which table the wide slot stands for: UPDATE ... WHERE CURRENT
+ * OF asks that of a scan (execCurrent.c); nobody asks it of a join.
+ */
+static inline void
+set_identity(AnagoStep *step, ItemPointer tid)
+{
+	step->query->wide->tts_tid = *tid;
+	step->query->wide->tts_tableOid = RelationGetRelid(step->heap);
+}
+
+static Datum
+whole_row_value(AnagoStep *step, bool *isnull)
+{
+	ExprContext *econtext = step->query->econtext;
+	Datum		value;
+
+	econtext->ecxt_scantuple = step->heap_slot;
+	value = ExecEvalExprSwitchContext(step->whole, econtext, isnull);
+	econtext->ecxt_scantuple = step->query->wide;
+	return value;
+}
+
+void
+anago_fill_from_heap(AnagoProbe *probe, HeapTuple tuple)
+{
+	AnagoStep  *step = probe->step;
+	TupleTableSlot *from = step->heap_slot;
+	TupleTableSlot *wide = step->query->wide;
+	Datum	   *values = wide->tts_values + step->first_col;
+	bool	   *isnull = wide->tts_isnull + step->first_col;
+	const Datum *from_values = from->tts_values;
+	const bool *from_isnull = from->tts_isnull;
+	const AttrNumber *attnos = step->attnos;
+	int			ncols = step->ncols;
+
+	ResetExprContext(step->query->econtext);
+	set_identity(step, &tuple->t_self);
+	if (ncols == 0)
+		return;
+	ExecStoreHeapTuple(tuple, from, false);
+	for (int i = 0; i < step->nspecial; i++)
+		values[i] = attnos[i] == InvalidAttrNumber ?
+			whole_row_value(step, &isnull[i]) :
+			slot_getsysattr(from, attnos[i], &isnull[i]);
+	slot_getsomeattrs(from, step->max_attno);
+	for (int i = step->nspecial; i < ncols; i++)
+	{
+		values[i] = from_values[attnos[i] - 1];
+		isnull[i] = from_isnull[attnos[i] - 1];
+	}
+}
+
+void
+anago_fill_from_index(AnagoProbe *probe, IndexTuple itup, ItemPointer tid)
+{
+	AnagoStep  *step = probe->step;
+	TupleTableSlot *wide = step->query->wide;
+	TupleDesc	desc = RelationGetDescr(step->indexrel);
+
+	ResetExprContext(step->query->econtext);
+	set_identity(step, tid);
+	for (int i = 0; i < step->ncols; i++)
+		wide->tts_values[step->first_col + i] =
+			index_getattr(itup, step->attnos[i], desc,
+						  &wide->tts_isnull[step->first_col + i]);
+}
