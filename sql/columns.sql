@@ -129,11 +129,14 @@ select anago_same('select tableoid::regclass, ctid, co_p, to_json(co_p) from co_
 select anago_same('select co_p.tableoid::regclass, co_p, co_b, co_b.ctid from co_p
 	left join co_b on co_b.a = co_p.k where co_p.k between 90 and 110');
 select anago_same('select co_p from co_p where k between 90 and 110 and co_p::text like $$%5%$$');
-create table co_inh (more int) inherits (co_a);
-create index co_inh_k on co_inh (k);
-insert into co_inh select g, g % 50, 'i', g from generate_series(2001, 2100) g;
-select anago_same('select co_a.tableoid::regclass, co_a, co_a.ctid from co_a where k = 3');
-drop table co_inh;
+create table co_par (id int primary key, k int);
+create table co_inh (more int, primary key (id)) inherits (co_par);
+insert into co_par select g, g % 50 from generate_series(1, 600) g;
+insert into co_inh select g, g % 50, g from generate_series(601, 700) g;
+select anago_same('select co_par.tableoid::regclass, co_par, co_par.ctid from co_par where id between 590 and 610');
+select anago_same('select co_par.tableoid::regclass, co_par, co_b from co_par left join co_b on co_b.a = co_par.id
+	where co_par.id between 590 and 610');
+drop table co_inh, co_par;
 
 -- written by the same statement, in workers
 select anago_same('with x as materialized (select ctid, co_a from co_a where k = 3)
@@ -154,3 +157,31 @@ reset min_parallel_table_scan_size;
 
 -- not of a row's type
 select co_a.nothing from co_a where k = 3;
+
+-- a name column: cstring in the index, a name in the table
+create table co_n (n name, x int, m name);
+insert into co_n select repeat('n', g % 60) || g, g, 'm' || g % 20 from generate_series(1, 400) g;
+insert into co_n values (null, 0, null), ('', 1, ''), (repeat('y', 63), 2, repeat('z', 63));
+create index co_n_n on co_n (n);
+create index co_n_xn on co_n (x, n);
+create index co_n_inc on co_n (m) include (n);
+create table co_ref (id int, n name);
+insert into co_ref select x, n from co_n where x % 5 < 2;
+create index co_ref_id on co_ref (id);
+vacuum analyze co_n, co_ref;
+select anago_same('select n from co_n where n > $$nnn$$');
+select anago_same('select n, x from co_n where x < 90');
+select anago_same('select n, length(n), n::text || $$.$$, hashname(n) from co_n where n >= $$$$');
+select anago_same('select m, n from co_n where m in ($$m3$$, $$m17$$, $$$$)');
+select anago_same('select n, count(*) from co_n where n < $$nnnnnnn5$$ group by n');
+select anago_same('select co_ref.id, co_n.n from co_ref join co_n on co_n.n = co_ref.n where co_ref.id < 90');
+select anago_same('select co_ref.id, co_n.n, co_a.t from co_ref left join co_n on co_n.x = co_ref.id
+	and co_n.n > $$nnnn$$ left join co_a on co_a.id = co_ref.id and co_a.t <> co_n.n::text where co_ref.id < 90');
+select anago_same('select c.relname, n.nspname from pg_class c join pg_namespace n on n.oid = c.relnamespace
+	where c.relname like $$co\_%$$ and c.relname >= $$co$$ and c.relname < $$cp$$');
+set anago.enable = on;
+set anago.debug_force = on;
+select anago_plan('select n from co_n where n > $$nnn$$');
+select anago_plan('select co_ref.id, co_n.n from co_ref join co_n on co_n.n = co_ref.n where co_ref.id < 90');
+reset anago.debug_force;
+reset anago.enable;

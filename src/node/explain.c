@@ -175,6 +175,7 @@ show_step(ExplainCxt *cxt, int step)
 		show_step_text(cxt, step);
 	else
 		show_step_structured(cxt, step);
+	show_expr(cxt, "One-Time Filter", sd->exprs[ANAGO_EXPRS_GATE]);
 	show_expr(cxt, "Index Cond", sd->exprs[ANAGO_EXPRS_SHOW_COND]);
 	show_expr(cxt, "Filter", sd->exprs[ANAGO_EXPRS_FILTER]);
 	show_expr(cxt, "Join Filter", sd->exprs[ANAGO_EXPRS_JOIN]);
@@ -351,6 +352,7 @@ anago_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 
 	anago_parallel_sum(state, &cxt.counters);
 
+	show_expr(&cxt, "One-Time Filter", state->desc->gate);
 	ExplainOpenGroup("Steps", "Steps", false, es);
 	for (int i = 0; i < state->desc->nsteps; i++)
 		show_step(&cxt, i);

@@ -13,9 +13,11 @@
 #include "postgres.h"
 
 #include "access/sysattr.h"
+#include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "executor/tuptable.h"
 #include "nodes/makefuncs.h"
+#include "utils/builtins.h"
 
 #include "ops/fill.h"
 
@@ -31,9 +33,34 @@ whole_row(const AnagoStep *step, int col)
 	return ExecInitExpr((Expr *) var, NULL);
 }
 
+/*
+ * Columns of an index-only step that are a `name` in the table, but stored as
+ * cstring, as B-trees do.
+ */
+static void
+find_names(AnagoStep *step)
+{
+	TupleDesc	desc = RelationGetDescr(step->indexrel);
+
+	step->names = palloc(sizeof(int) * (step->ncols + 1));
+	for (int i = 0; i < step->ncols; i++)
+	{
+		int			at = step->attnos[i] - 1;
+
+		if (TupleDescAttr(desc, at)->atttypid == CSTRINGOID &&
+			step->indexrel->rd_opcintype[at] == NAMEOID)
+			step->names[step->nnames++] = step->first_col + i;
+	}
+}
+
 void
 anago_fill_init(AnagoStep *step)
 {
+	if (step->desc->index_only)
+	{
+		find_names(step);
+		return;
+	}
 	for (int i = 0; i < step->ncols; i++)
 	{
 		AttrNumber	attno = step->attnos[i];
@@ -41,7 +68,7 @@ anago_fill_init(AnagoStep *step)
 		step->max_attno = Max(step->max_attno, attno);
 		if (attno > 0)
 			continue;
-		Assert(!step->desc->index_only && i == step->nspecial);
+		Assert(i == step->nspecial);
 		step->nspecial++;
 		if (attno == InvalidAttrNumber)
 			step->whole = whole_row(step, i);
@@ -101,6 +128,17 @@ anago_fill_from_heap(AnagoProbe *probe, HeapTuple tuple)
 	}
 }
 
+/* A `name` is of fixed length, its rest zero. */
+static void
+pad_name(AnagoStep *step, Datum *value)
+{
+	MemoryContext memory = step->query->econtext->ecxt_per_tuple_memory;
+	Name		name = MemoryContextAlloc(memory, NAMEDATALEN);
+
+	namestrcpy(name, DatumGetCString(*value));
+	*value = NameGetDatum(name);
+}
+
 void
 anago_fill_from_index(AnagoProbe *probe, IndexTuple itup, ItemPointer tid)
 {
@@ -114,4 +152,11 @@ anago_fill_from_index(AnagoProbe *probe, IndexTuple itup, ItemPointer tid)
 		wide->tts_values[step->first_col + i] =
 			index_getattr(itup, step->attnos[i], desc,
 						  &wide->tts_isnull[step->first_col + i]);
+	for (int i = 0; i < step->nnames; i++)
+	{
+		int			col = step->names[i];
+
+		if (!wide->tts_isnull[col])
+			pad_name(step, &wide->tts_values[col]);
+	}
 }

@@ -127,6 +127,10 @@ extern void anago_keys_set_version(AnagoKeys *keys, bool heapkeyspace,
  */
 extern void anago_keys_eval(const AnagoKeys *keys, ExprContext *econtext,
 							MemoryContext context, AnagoKeyValues *out);
+
+/* Values of which nothing matches. */
+extern void anago_keys_eval_none(const AnagoKeys *keys, AnagoKeyValues *out);
+
 extern void anago_keys_free(const AnagoKeys *keys, AnagoKeyValues *values);
 
 /* Make keys->start and keys->end the positions of combination 0 .. ncombos-1. */

@@ -23,6 +23,18 @@
 #include "ops/row.h"
 #include "ops/spread.h"
 
+/* The step's one-time condition, asked for by its first probe. */
+static bool
+is_open(AnagoStep *step)
+{
+	if (!step->gate_known)
+	{
+		step->gate_open = ExecQual(step->gate, step->query->econtext);
+		step->gate_known = true;
+	}
+	return step->gate_open;
+}
+
 static AnagoProbe *
 probe_make(AnagoStep *step, AnagoRow *row)
 {
@@ -39,7 +51,10 @@ probe_make(AnagoStep *step, AnagoRow *row)
 	probe->done = false;
 
 	ResetExprContext(query->econtext);
-	anago_keys_eval(&step->keys, query->econtext, query->context, &probe->keys);
+	if (is_open(step))
+		anago_keys_eval(&step->keys, query->econtext, query->context, &probe->keys);
+	else
+		anago_keys_eval_none(&step->keys, &probe->keys);
 	return probe;
 }
 

@@ -91,6 +91,7 @@ begin_step(AnagoQuery *query, const AnagoPipelineDesc *desc, int index, int efla
 	step->visit->buf = InvalidBuffer;
 	anago_fill_init(step);
 	anago_keys_init(&step->keys, step->indexrel, sd, ps);
+	step->gate = ExecInitQual(sd->exprs[ANAGO_EXPRS_GATE], ps);
 	step->filter = ExecInitQual(sd->exprs[ANAGO_EXPRS_FILTER], ps);
 	step->join = ExecInitQual(sd->exprs[ANAGO_EXPRS_JOIN], ps);
 	step->other = ExecInitQual(sd->exprs[ANAGO_EXPRS_OTHER], ps);
@@ -140,6 +141,7 @@ anago_query_begin(PlanState *ps, const AnagoPipelineDesc *desc,
 
 	query->econtext = CreateExprContext(query->estate);
 	query->econtext->ecxt_scantuple = wide;
+	query->gate = ExecInitQual(desc->gate, ps);
 	query->context = AllocSetContextCreate(query->estate->es_query_cxt,
 										   "anago rows",
 										   ALLOCSET_DEFAULT_SIZES);
@@ -217,6 +219,9 @@ anago_query_next(AnagoQuery *query)
 	if (!query->started)
 	{
 		query->started = true;
+		query->exhausted = !ExecQual(query->gate, query->econtext);
+		if (query->exhausted)
+			return false;
 		start(query);
 	}
 	if (query->share != NULL)
@@ -308,6 +313,8 @@ anago_query_rescan(AnagoQuery *query)
 	MemoryContextReset(query->context);
 	ReScanExprContext(query->econtext);
 	query->bound = NULL;
+	for (int i = 0; i < query->nsteps; i++)
+		query->steps[i].gate_known = false;
 	query->started = query->exhausted = false;
 }
 

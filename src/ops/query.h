@@ -154,9 +154,15 @@ struct AnagoStep
 	int			nspecial;		/* of them, the first: system columns, and 0
 								 * for the whole row, */
 	ExprState  *whole;			/* which this makes of the heap slot, or NULL */
+	int			nnames;			/* columns of the wide slot, from an index that
+								 * has a `name` as cstring */
+	int		   *names;
 	TupleTableSlot *heap_slot;	/* for deforming; holds no pin */
 
 	AnagoKeys	keys;
+	ExprState  *gate;			/* one-time condition, or NULL */
+	bool		gate_known;		/* it has been evaluated, to this: */
+	bool		gate_open;
 	ExprState  *filter;
 	ExprState  *join;
 	ExprState  *other;
@@ -202,6 +208,8 @@ struct AnagoQuery
 	AnagoCounters *before;		/* of schedulers that have ended */
 	bool		in_parts;		/* anago.mode = static, with a share */
 	AnagoParts *parts;			/* this process's part, or NULL */
+
+	ExprState  *gate;			/* one-time condition of all, or NULL */
 
 	PlanState  *child;			/* source, or NULL: unit source */
 	int			source_ncols;

@@ -116,13 +116,20 @@ count_combos(const AnagoKeys *keys, AnagoKeyValues *out)
 }
 
 void
-anago_keys_eval(const AnagoKeys *keys, ExprContext *econtext,
-				MemoryContext context, AnagoKeyValues *out)
+anago_keys_eval_none(const AnagoKeys *keys, AnagoKeyValues *out)
 {
 	out->arrays = NULL;
 	out->ncombos = 0;
+	out->prefix = -1;
 	out->start_which = out->end_which = -1;
 	memset(out->values, 0, sizeof(Datum) * keys->n);
+}
+
+void
+anago_keys_eval(const AnagoKeys *keys, ExprContext *econtext,
+				MemoryContext context, AnagoKeyValues *out)
+{
+	anago_keys_eval_none(keys, out);
 	if (keys->never)
 		return;
 	for (int i = 0; i < keys->n; i++)

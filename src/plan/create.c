@@ -57,7 +57,7 @@ describe_pipeline(PlannerInfo *root, const AnagoPath *apath, List *custom_plans)
 	desc->steps = palloc0(sizeof(AnagoStepDesc) * desc->nsteps);
 	for (int i = 0; i < desc->nsteps; i++)
 		anago_describe_step(root, &desc->steps[i], list_nth(apath->steps, i),
-							list_nth(custom_plans, next_plan++));
+							list_nth(custom_plans, next_plan++), &desc->gate);
 	Assert(next_plan == list_length(custom_plans));
 	return desc;
 }
@@ -76,6 +76,10 @@ plan_pipeline(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
 	AnagoPipelineDesc *desc = describe_pipeline(root, apath, custom_plans);
 	Plan	   *child = desc->child_source ? linitial(custom_plans) : NULL;
 	bool		join = best_path->methods == &anago_join_path_methods;
+
+	/* core has put a gate above a scan */
+	if (!join)
+		desc->gate = NIL;
 
 	cscan->scan.plan.targetlist = tlist;
 	cscan->scan.scanrelid = join ? 0 : rel->relid;

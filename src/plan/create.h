@@ -15,10 +15,11 @@
 
 /*
  * steps.c: describe a step.  `plan` is what core made of the step's index
- * path.
+ * path.  One-time conditions that are the whole pipeline's are added to *gate.
  */
 extern void anago_describe_step(PlannerInfo *root, AnagoStepDesc *desc,
-								const AnagoPathStep *step, Plan *plan);
+								const AnagoPathStep *step, Plan *plan,
+								List **gate);
 
 /*
  * wide.c: lay out the wide row of a pipeline whose steps are described, in

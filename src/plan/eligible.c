@@ -202,22 +202,3 @@ anago_join_eligible(PlannerInfo *root, RelOptInfo *joinrel)
 	return bms_is_empty(joinrel->lateral_relids) &&
 		exprs_eligible(joinrel->reltarget->exprs);
 }
-
-/*
- * Would core put a Result with a one-time filter above a plan with these
- * conditions?  Inside of a pipeline there is no place for one.
- */
-bool
-anago_has_gate(PlannerInfo *root, List *restrictinfos)
-{
-	ListCell   *lc;
-
-	if (!root->hasPseudoConstantQuals)
-		return false;
-	foreach(lc, restrictinfos)
-	{
-		if (lfirst_node(RestrictInfo, lc)->pseudoconstant)
-			return true;
-	}
-	return false;
-}

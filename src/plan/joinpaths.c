@@ -51,10 +51,7 @@ inner_candidates(PlannerInfo *root, RelOptInfo *outerrel, RelOptInfo *innerrel)
 		if (param == NULL || bms_is_empty(param->ppi_req_outer) ||
 			!bms_is_subset(param->ppi_req_outer, outerrel->relids))
 			continue;
-		if (anago_has_gate(root, param->ppi_clauses))
-			continue;
-		ipath = anago_usable_index_path(root, ipath);
-		if (ipath)
+		if (anago_index_path_eligible(root, ipath))
 			result = lappend(result, ipath);
 	}
 	return result;
@@ -132,17 +129,12 @@ partial_outer_candidates(PlannerInfo *root, RelOptInfo *joinrel,
 
 /* Can this outer path's pipeline be made longer? */
 static bool
-can_merge(PlannerInfo *root, Path *outer)
+can_merge(Path *outer)
 {
-	AnagoPath  *apath = (AnagoPath *) outer;
+	const AnagoPath *apath = (const AnagoPath *) outer;
 
-	/*
-	 * A gate above an AnagoScan is core's business, but only where that scan
-	 * is a plan node of its own.
-	 */
 	return anago_is_path(outer) &&
-		list_length(apath->steps) < ANAGO_MAX_STEPS &&
-		!anago_has_gate(root, outer->parent->baserestrictinfo);
+		list_length(apath->steps) < ANAGO_MAX_STEPS;
 }
 
 /*
@@ -189,7 +181,7 @@ try_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer, IndexPath *inner,
 								NIL, NULL);
 	Assert(nest->jpath.path.param_info == NULL);
 
-	if (can_merge(root, outer))
+	if (can_merge(outer))
 	{
 		source = ((AnagoPath *) outer)->source;
 		steps = list_copy(((AnagoPath *) outer)->steps);
@@ -218,16 +210,6 @@ try_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer, IndexPath *inner,
 	pfree(nest);
 }
 
-/* Conditions of this join that none of its paths could do without. */
-static bool
-restrictions_eligible(PlannerInfo *root, JoinPathExtraData *extra,
-					  RelOptInfo *innerrel)
-{
-	return !anago_has_gate(root, extra->restrictlist) &&
-		!anago_has_gate(root, innerrel->baserestrictinfo) &&
-		anago_quals_eligible(root, extra->restrictlist);
-}
-
 void
 anago_add_join_paths(PlannerInfo *root, RelOptInfo *joinrel,
 					 RelOptInfo *outerrel, RelOptInfo *innerrel,
@@ -246,7 +228,7 @@ anago_add_join_paths(PlannerInfo *root, RelOptInfo *joinrel,
 	if (!anago_level_eligible(root) ||
 		!anago_rel_eligible(root, innerrel) ||
 		!anago_join_eligible(root, joinrel) ||
-		!restrictions_eligible(root, extra, innerrel))
+		!anago_quals_eligible(root, extra->restrictlist))
 		return;
 
 	inners = inner_candidates(root, outerrel, innerrel);

@@ -56,9 +56,9 @@ index_source(PlannerInfo *root, const AnagoPath *apath)
 	if (!IsA(source, IndexPath) || ipath->indexclauses == NIL ||
 		list_length(apath->steps) >= ANAGO_MAX_STEPS ||
 		!anago_rel_eligible(root, source->parent) ||
-		anago_has_gate(root, source->parent->baserestrictinfo))
+		!anago_index_path_eligible(root, ipath))
 		return NULL;
-	return anago_usable_index_path(root, ipath);
+	return ipath;
 }
 
 /* The same pipeline with the unit source, or NULL. */

@@ -16,7 +16,6 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_type_d.h"
 #include "nodes/extensible.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
@@ -58,30 +57,6 @@ anago_collect_index_paths(List *pathlist)
 	foreach(lc, pathlist)
 		collect_index_paths(lfirst(lc), &found);
 	return found;
-}
-
-/*
- * The index path as a step can use it, or NULL.  Where a B-tree stores a
- * `name` as cstring, the column in the index is not what the column in the
- * table is, so that index-only scans become plain ones.
- */
-IndexPath *
-anago_usable_index_path(PlannerInfo *root, IndexPath *ipath)
-{
-	IndexOptInfo *index = ipath->indexinfo;
-
-	if (!anago_index_path_eligible(root, ipath))
-		return NULL;
-	if (ipath->path.pathtype != T_IndexOnlyScan)
-		return ipath;
-	for (int i = 0; i < index->nkeycolumns; i++)
-	{
-		if (index->opcintype[i] == NAMEOID)
-			return create_index_path(root, index, ipath->indexclauses, NIL, NIL,
-									 NIL, ipath->indexscandir, false,
-									 PATH_REQ_OUTER(&ipath->path), 1.0, false);
-	}
-	return ipath;
 }
 
 /*
@@ -297,10 +272,8 @@ anago_add_scan_paths(PlannerInfo *root, RelOptInfo *rel)
 								 scan_candidates(remake_index_paths(root, rel)));
 	foreach(lc, candidates)
 	{
-		IndexPath  *ipath = anago_usable_index_path(root, lfirst(lc));
-
-		if (ipath)
-			add_scan_path(root, rel, ipath);
+		if (anago_index_path_eligible(root, lfirst(lc)))
+			add_scan_path(root, rel, lfirst(lc));
 	}
 	if (anago_debug_force)
 		anago_drop_core_paths(rel);

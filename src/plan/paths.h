@@ -77,7 +77,6 @@ extern bool anago_rel_eligible(PlannerInfo *root, RelOptInfo *rel);
 extern bool anago_index_path_eligible(PlannerInfo *root, IndexPath *ipath);
 extern bool anago_join_eligible(PlannerInfo *root, RelOptInfo *joinrel);
 extern bool anago_quals_eligible(PlannerInfo *root, List *rinfos);
-extern bool anago_has_gate(PlannerInfo *root, List *restrictinfos);
 
 /* effects.c */
 extern bool anago_has_effects(PlannerInfo *root, Node *node);
@@ -85,7 +84,6 @@ extern bool anago_source_eligible(PlannerInfo *root, Relids relids);
 
 /* paths.c */
 extern List *anago_collect_index_paths(List *pathlist);
-extern IndexPath *anago_usable_index_path(PlannerInfo *root, IndexPath *ipath);
 extern AnagoPath *anago_make_path(RelOptInfo *rel, Path *source, List *steps,
 								  const CustomPathMethods *methods);
 extern void anago_force_cost(AnagoPath *path);

@@ -104,6 +104,7 @@ anago_pipeline_write(CustomScan *cscan, const AnagoPipelineDesc *desc,
 		exprs = lappend(exprs, of_step);
 		steps = lappend(steps, write_step(&desc->steps[i]));
 	}
+	exprs = lappend(exprs, desc->gate);
 	for (int i = 0; i < desc->ncolumns; i++)
 	{
 		fillers = lappend_int(fillers, desc->columns[i].step);
@@ -187,6 +188,7 @@ anago_pipeline_read(const CustomScan *cscan)
 	for (int i = 0; i < desc->nsteps; i++)
 		read_step(&desc->steps[i], list_nth(steps, i),
 				  list_nth(cscan->custom_exprs, i), rtoffset);
+	desc->gate = list_nth(cscan->custom_exprs, desc->nsteps);
 
 	desc->ncolumns = list_length(fillers);
 	Assert(desc->ncolumns == list_length(cscan->custom_scan_tlist));

@@ -29,8 +29,8 @@
  * Expressions live in CustomScan.custom_exprs, so that setrefs.c translates
  * them to Vars of the wide row (INDEX_VAR), and so that parameters in them
  * are seen by finalize_plan().  custom_exprs is a list with one List for each
- * step, itself a list of ANAGO_EXPRS_COUNT Lists, see AnagoStepExprs.
- * Everything else is in custom_private, see pipeline.c.
+ * step, itself a list of ANAGO_EXPRS_COUNT Lists, see AnagoStepExprs, and then
+ * the List of the pipeline's one-time conditions.  Everything else is in custom_private, see pipeline.c.
  *
  *-------------------------------------------------------------------------
  */
@@ -83,6 +83,9 @@ typedef enum AnagoStepExprs
 	ANAGO_EXPRS_JOIN,			/* join quals that the index does not check */
 	ANAGO_EXPRS_OTHER,			/* left and anti joins: quals on the joined
 								 * row, after null extension */
+	ANAGO_EXPRS_GATE,			/* left and anti joins: one-time conditions on
+								 * this step's table; without them nothing
+								 * matches */
 	ANAGO_EXPRS_SHOW_COND,		/* index conditions as written, for EXPLAIN */
 	ANAGO_EXPRS_COUNT
 } AnagoStepExprs;
@@ -110,6 +113,8 @@ typedef struct AnagoColumnDesc
 typedef struct AnagoPipelineDesc
 {
 	bool		child_source;	/* source is custom_plans[0], else unit */
+	List	   *gate;			/* one-time conditions, without which there are
+								 * no rows */
 	int			nsteps;
 	AnagoStepDesc *steps;
 	int			ncolumns;		/* length of custom_scan_tlist */

@@ -77,12 +77,16 @@ order_quals(PlannerInfo *root, List *rinfos)
 	return result;
 }
 
-/* The index scan that core made; a gate above it is not ours to apply. */
+/* The index scan that core made, and the one-time conditions above it. */
 static Plan *
-strip_gate(Plan *plan)
+strip_gate(Plan *plan, List **gate)
 {
+	*gate = NIL;
 	while (IsA(plan, Result) && plan->lefttree)
+	{
+		*gate = list_concat_copy(*gate, (List *) ((Result *) plan)->resconstantqual);
 		plan = plan->lefttree;
+	}
 	return plan;
 }
 
@@ -147,6 +151,23 @@ describe_keys(AnagoStepDesc *desc, List *indexqual)
 	}
 }
 
+/*
+ * One-time conditions.  Where a step lets no row by without a match, one that
+ * is on its table stops the whole pipeline, as does one on the joined rows.
+ */
+static void
+describe_gate(AnagoStepDesc *desc, const AnagoPathStep *step, List *of_table,
+			  List **of_pipeline)
+{
+	if (step->jointype == JOIN_LEFT || step->jointype == JOIN_ANTI)
+		desc->exprs[ANAGO_EXPRS_GATE] = of_table;
+	else
+		*of_pipeline = list_concat_unique(*of_pipeline, of_table);
+	*of_pipeline = list_concat_unique(*of_pipeline,
+									  extract_actual_clauses(step->joinrestrictinfo,
+															 true));
+}
+
 static void
 describe_join(PlannerInfo *root, AnagoStepDesc *desc, const AnagoPathStep *step)
 {
@@ -162,9 +183,12 @@ describe_join(PlannerInfo *root, AnagoStepDesc *desc, const AnagoPathStep *step)
 
 void
 anago_describe_step(PlannerInfo *root, AnagoStepDesc *desc,
-					const AnagoPathStep *step, Plan *plan)
+					const AnagoPathStep *step, Plan *plan, List **gate)
 {
-	plan = strip_gate(plan);
+	List	   *of_table;
+
+	plan = strip_gate(plan, &of_table);
+	describe_gate(desc, step, of_table, gate);
 
 	desc->scanrelid = step->ipath->path.parent->relid;
 	desc->indexid = step->ipath->indexinfo->indexoid;
