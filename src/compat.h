@@ -296,6 +296,16 @@ anago_copy_nullingrels(Var *dst pg_attribute_unused(),
 #endif
 }
 
+/* The same of a placeholder. */
+static inline void
+anago_copy_ph_nullingrels(PlaceHolderVar *dst pg_attribute_unused(),
+						  const PlaceHolderVar *src pg_attribute_unused())
+{
+#if PG_VERSION_NUM >= 160000
+	dst->phnullingrels = src->phnullingrels;
+#endif
+}
+
 /* 18: disabled node types are counted; before, they add to the cost. */
 static inline void
 anago_copy_disabled_nodes(Path *dst pg_attribute_unused(),

@@ -18,6 +18,7 @@
 #include "executor/tuptable.h"
 #include "nodes/makefuncs.h"
 #include "utils/builtins.h"
+#include "utils/expandeddatum.h"
 
 #include "ops/fill.h"
 
@@ -43,7 +44,7 @@ find_names(AnagoStep *step)
 	TupleDesc	desc = RelationGetDescr(step->indexrel);
 
 	step->names = palloc(sizeof(int) * (step->ncols + 1));
-	for (int i = 0; i < step->ncols; i++)
+	for (int i = 0; i < step->ncols - step->ncomputed; i++)
 	{
 		int			at = step->attnos[i] - 1;
 
@@ -53,15 +54,30 @@ find_names(AnagoStep *step)
 	}
 }
 
+static void
+init_computed(AnagoStep *step)
+{
+	const List *exprs = step->desc->exprs[ANAGO_EXPRS_COMPUTED];
+
+	step->ncomputed = list_length(exprs);
+	step->computed = palloc(sizeof(ExprState *) * (step->ncomputed + 1));
+	for (int i = 0; i < step->ncomputed; i++)
+	{
+		Assert(step->attnos[step->ncols - step->ncomputed + i] == ANAGO_ATTNO_COMPUTED);
+		step->computed[i] = ExecInitExpr(list_nth(exprs, i), step->query->ps);
+	}
+}
+
 void
 anago_fill_init(AnagoStep *step)
 {
+	init_computed(step);
 	if (step->desc->index_only)
 	{
 		find_names(step);
 		return;
 	}
-	for (int i = 0; i < step->ncols; i++)
+	for (int i = 0; i < step->ncols - step->ncomputed; i++)
 	{
 		AttrNumber	attno = step->attnos[i];
 
@@ -109,7 +125,7 @@ anago_fill_from_heap(AnagoProbe *probe, HeapTuple tuple)
 	const Datum *from_values = from->tts_values;
 	const bool *from_isnull = from->tts_isnull;
 	const AttrNumber *attnos = step->attnos;
-	int			ncols = step->ncols;
+	int			ncols = step->ncols - step->ncomputed;
 
 	ResetExprContext(step->query->econtext);
 	set_identity(step, &tuple->t_self);
@@ -148,7 +164,7 @@ anago_fill_from_index(AnagoProbe *probe, IndexTuple itup, ItemPointer tid)
 
 	ResetExprContext(step->query->econtext);
 	set_identity(step, tid);
-	for (int i = 0; i < step->ncols; i++)
+	for (int i = 0; i < step->ncols - step->ncomputed; i++)
 		wide->tts_values[step->first_col + i] =
 			index_getattr(itup, step->attnos[i], desc,
 						  &wide->tts_isnull[step->first_col + i]);
@@ -158,5 +174,23 @@ anago_fill_from_index(AnagoProbe *probe, IndexTuple itup, ItemPointer tid)
 
 		if (!wide->tts_isnull[col])
 			pad_name(step, &wide->tts_values[col]);
+	}
+}
+
+void
+anago_fill_computed(AnagoStep *step)
+{
+	AnagoQuery *query = step->query;
+	int			col = step->first_col + step->ncols - step->ncomputed;
+
+	for (int i = 0; i < step->ncomputed; i++, col++)
+	{
+		bool	   *isnull = &query->wide->tts_isnull[col];
+		Datum		value = ExecEvalExprSwitchContext(step->computed[i],
+													  query->econtext, isnull);
+
+		/* it has several readers */
+		query->wide->tts_values[col] =
+			MakeExpandedObjectReadOnly(value, *isnull, query->typlens[col]);
 	}
 }

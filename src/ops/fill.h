@@ -20,6 +20,12 @@
 /* Once the step's columns, tables and heap slot are known. */
 extern void anago_fill_init(AnagoStep *step);
 
+/*
+ * The columns that the step computes of the others, once these are filled in
+ * and the match has passed the step's filter.
+ */
+extern void anago_fill_computed(AnagoStep *step);
+
 /* From a tuple of the table, whose block is pinned. */
 extern void anago_fill_from_heap(AnagoProbe *probe, HeapTuple tuple);
 

@@ -18,6 +18,7 @@
 
 #include "executor/executor.h"
 
+#include "ops/fill.h"
 #include "ops/probe.h"
 #include "ops/range.h"
 #include "ops/row.h"
@@ -95,7 +96,10 @@ anago_probe_match(AnagoProbe *probe)
 	AnagoStep  *step = probe->step;
 
 	Assert(!probe->done);
-	if (!passes(step, step->filter) || !passes(step, step->join))
+	if (!passes(step, step->filter))
+		return false;
+	anago_fill_computed(step);
+	if (!passes(step, step->join))
 		return false;
 
 	probe->matched = true;

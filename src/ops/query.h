@@ -154,6 +154,8 @@ struct AnagoStep
 	int			nspecial;		/* of them, the first: system columns, and 0
 								 * for the whole row, */
 	ExprState  *whole;			/* which this makes of the heap slot, or NULL */
+	int			ncomputed;		/* of them, the last: computed */
+	ExprState **computed;
 	int			nnames;			/* columns of the wide slot, from an index that
 								 * has a `name` as cstring */
 	int		   *names;

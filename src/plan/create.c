@@ -88,7 +88,7 @@ plan_pipeline(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
 	if (child)
 		cscan->custom_plans = list_make1(child);
 	cscan->custom_scan_tlist =
-		anago_lay_out_wide_row(desc, apath->steps,
+		anago_lay_out_wide_row(root, desc, apath->steps,
 							   best_path->path.pathtarget->exprs, child);
 	anago_pipeline_write(cscan, desc, rel->relids);
 	return &cscan->scan.plan;

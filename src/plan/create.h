@@ -27,7 +27,8 @@ extern void anago_describe_step(PlannerInfo *root, AnagoStepDesc *desc,
  * `output` are the expressions that the plan node must be able to compute,
  * `child` the plan of the source or NULL.  Returns custom_scan_tlist.
  */
-extern List *anago_lay_out_wide_row(AnagoPipelineDesc *desc, List *path_steps,
-									List *output, const Plan *child);
+extern List *anago_lay_out_wide_row(PlannerInfo *root, AnagoPipelineDesc *desc,
+									List *path_steps, List *output,
+									const Plan *child);
 
 #endif							/* ANAGO_CREATE_H */

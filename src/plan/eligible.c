@@ -61,7 +61,7 @@ has_unsupported(Node *node, void *context)
 		return false;
 	if (IsA(node, RestrictInfo))
 		return has_unsupported((Node *) ((RestrictInfo *) node)->clause, context);
-	if (IsA(node, PlaceHolderVar) || IsA(node, Aggref))
+	if (IsA(node, Aggref))
 		return true;
 	return expression_tree_walker(node, has_unsupported, context);
 }
@@ -91,8 +91,9 @@ anago_rel_eligible(PlannerInfo *root, RelOptInfo *rel)
 		!is_heap(rte->relid))
 		return false;
 
-	/* The columns that anything above needs of it. */
-	return exprs_eligible(rel->reltarget->exprs);
+	/* What anything above needs of it: columns, and placeholders. */
+	return exprs_eligible(rel->reltarget->exprs) &&
+		!anago_has_effects(root, (Node *) rel->reltarget->exprs);
 }
 
 /*
@@ -192,9 +193,9 @@ anago_index_path_eligible(PlannerInfo *root, IndexPath *ipath)
 }
 
 /*
- * A join whose rows a pipeline could make.  Its output are columns of tables,
- * no expressions that some plan below has computed: not those of subqueries
- * (placeholders), nor aggregates that core computes below the join (19).
+ * A join whose rows a pipeline could make.  Its output are columns of tables
+ * and placeholders (wide.c), no aggregates that core computes below the join
+ * (19).
  */
 bool
 anago_join_eligible(PlannerInfo *root, RelOptInfo *joinrel)

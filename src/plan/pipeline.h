@@ -17,7 +17,9 @@
  * expression above or inside the pipeline needs.  columns[i] says who fills
  * entry i: the child plan (step == ANAGO_STEP_SOURCE, attno = its resno) or a
  * step (attno = attribute number of the table, below 0 for a system column, 0
- * for the whole row; for an index-only step, of the index).  Entries are ordered by step, the source's first, and by attno
+ * for the whole row; for an index-only step, of the index).  A step may also
+ * compute columns (ANAGO_ATTNO_COMPUTED), in the order of its
+ * ANAGO_EXPRS_COMPUTED; their null extension is the step's, too.  Entries are ordered by step, the source's first, and by attno
  * within one, so that what one step fills is contiguous.  Behind these come
  * entries that nobody fills (ANAGO_STEP_NONE): columns that only the
  * conditions shown by EXPLAIN mention.
@@ -48,6 +50,9 @@
 
 #define ANAGO_STEP_SOURCE	(-1)
 #define ANAGO_STEP_NONE		(-2)	/* not filled, never evaluated */
+
+/* Attribute number of a computed column: behind those that are stored. */
+#define ANAGO_ATTNO_COMPUTED	PG_INT16_MAX
 
 /* How an index key is compared. */
 typedef enum AnagoKeyKind
@@ -83,6 +88,7 @@ typedef enum AnagoStepExprs
 	ANAGO_EXPRS_JOIN,			/* join quals that the index does not check */
 	ANAGO_EXPRS_OTHER,			/* left and anti joins: quals on the joined
 								 * row, after null extension */
+	ANAGO_EXPRS_COMPUTED,		/* columns that the step computes of a match */
 	ANAGO_EXPRS_GATE,			/* left and anti joins: one-time conditions on
 								 * this step's table; without them nothing
 								 * matches */

@@ -13,7 +13,19 @@
  *
  * (a.k and b.x are compared inside the index; only EXPLAIN mentions them.)
  *
- * setrefs.c finds a Var by table and attribute, and insists that the outer
+ * Placeholders are expressions that core's planner makes when it pulls up a
+ * subquery below an outer join, as they become NULL where the subquery's rows
+ * do:
+ *
+ *		select x.five from a left join (select b.x, 5 as five from b) x on ...
+ *
+ * One that is of a single step's table is a column that this step computes of
+ * a match, and that a left join's null extension makes NULL.  One of several
+ * tables is not made NULL by any later step, so that it is no column but
+ * computed wherever it is asked for; so are those within a step's own scan
+ * conditions.  A child plan gives its own as columns.
+ *
+ * setrefs.c finds a Var by table and attribute, a placeholder by its number, and insists that the outer
  * joins that may null it are the same as in custom_scan_tlist.  In a pipeline
  * one column passes several outer joins, so that its Vars differ.  Those in
  * the output must stay as they are, as the plan above looks for them; all
@@ -33,25 +45,46 @@
 
 typedef struct WideColumn
 {
-	Var		   *var;			/* NULL: dummy */
+	Node	   *expr;			/* Var or PlaceHolderVar; NULL: dummy */
 	AnagoColumnDesc desc;
 } WideColumn;
 
 typedef struct WideRow
 {
+	PlannerInfo *root;
+	AnagoPipelineDesc *desc;
+	List	   *path_steps;
+	const Plan *child;			/* or NULL */
 	int			n;
 	int			size;
 	WideColumn *columns;
 } WideRow;
 
+/* Context of inline_placeholders. */
+typedef struct InlineContext
+{
+	const WideRow *wide;
+	int			own;			/* step whose own placeholders are not there yet,
+								 * or ANAGO_STEP_NONE */
+} InlineContext;
+
+static bool
+is_same_column(const Node *a, const Node *b)
+{
+	if (IsA(a, Var) != IsA(b, Var))
+		return false;
+	if (IsA(a, Var))
+		return ((const Var *) a)->varno == ((const Var *) b)->varno &&
+			((const Var *) a)->varattno == ((const Var *) b)->varattno;
+	return ((const PlaceHolderVar *) a)->phid == ((const PlaceHolderVar *) b)->phid;
+}
+
 static WideColumn *
-find_column(WideRow *wide, const Var *var)
+find_column(WideRow *wide, const Node *expr)
 {
 	for (int i = 0; i < wide->n; i++)
 	{
-		Var		   *known = wide->columns[i].var;
-
-		if (known->varno == var->varno && known->varattno == var->varattno)
+		if (is_same_column(wide->columns[i].expr, expr))
 			return &wide->columns[i];
 	}
 	return NULL;
@@ -69,82 +102,191 @@ index_attno(const IndexOptInfo *index, AttrNumber attno)
 	elog(ERROR, "column %d is not in index %u", attno, index->indexoid);
 }
 
-/* Who fills this column? */
-static AnagoColumnDesc
-find_filler(const AnagoPipelineDesc *desc, List *path_steps, const Plan *child,
-			const Var *var)
+/* Does the child plan give it? */
+static bool
+find_in_child(const WideRow *wide, const Node *expr, AnagoColumnDesc *column)
 {
-	AnagoColumnDesc column;
 	ListCell   *lc;
 
-	for (int i = 0; i < desc->nsteps; i++)
-	{
-		if (desc->steps[i].scanrelid == var->varno)
-		{
-			const AnagoPathStep *step = list_nth(path_steps, i);
-
-			column.step = i;
-			column.attno = desc->steps[i].index_only ?
-				index_attno(step->ipath->indexinfo, var->varattno) : var->varattno;
-			return column;
-		}
-	}
-	foreach(lc, child ? child->targetlist : NIL)
+	foreach(lc, wide->child ? wide->child->targetlist : NIL)
 	{
 		TargetEntry *tle = lfirst_node(TargetEntry, lc);
-		Var		   *given = (Var *) tle->expr;
 
-		if (IsA(given, Var) && given->varno == var->varno &&
-			given->varattno == var->varattno)
+		if ((IsA(tle->expr, Var) || IsA(tle->expr, PlaceHolderVar)) &&
+			is_same_column((Node *) tle->expr, expr))
 		{
-			column.step = ANAGO_STEP_SOURCE;
-			column.attno = tle->resno;
-			return column;
+			column->step = ANAGO_STEP_SOURCE;
+			column->attno = tle->resno;
+			return true;
 		}
 	}
-	elog(ERROR, "no step of the pipeline provides column %d of relation %d",
-		 var->varattno, (int) var->varno);
+	return false;
 }
 
-/* Make columns of all Vars in there that have none yet. */
-static void
-add_columns(WideRow *wide, const AnagoPipelineDesc *desc, List *path_steps,
-			const Plan *child, List *exprs, bool shown_only)
+static bool
+find_var_filler(const WideRow *wide, const Var *var, AnagoColumnDesc *column)
 {
-	List	   *vars = pull_var_clause((Node *) exprs, 0);
+	for (int i = 0; i < wide->desc->nsteps; i++)
+	{
+		const AnagoStepDesc *sd = &wide->desc->steps[i];
+
+		if (sd->scanrelid == var->varno)
+		{
+			const AnagoPathStep *step = list_nth(wide->path_steps, i);
+
+			column->step = i;
+			column->attno = sd->index_only ?
+				index_attno(step->ipath->indexinfo, var->varattno) : var->varattno;
+			return true;
+		}
+	}
+	return find_in_child(wide, (const Node *) var, column);
+}
+
+/* The tables that a placeholder is of. */
+static Relids
+placeholder_relids(PlannerInfo *root, const PlaceHolderVar *phv)
+{
 	ListCell   *lc;
 
-	foreach(lc, vars)
+	foreach(lc, root->placeholder_list)
 	{
-		Var		   *var = lfirst_node(Var, lc);
+		PlaceHolderInfo *info = lfirst_node(PlaceHolderInfo, lc);
+
+		if (info->phid == phv->phid)
+			return info->ph_eval_at;
+	}
+	return NULL;
+}
+
+static bool
+find_placeholder_filler(const WideRow *wide, const PlaceHolderVar *phv,
+						AnagoColumnDesc *column)
+{
+	int			relid;
+
+	if (find_in_child(wide, (const Node *) phv, column))
+		return true;
+	if (!bms_get_singleton_member(placeholder_relids(wide->root, phv), &relid))
+		return false;
+	for (int i = 0; i < wide->desc->nsteps; i++)
+	{
+		if (wide->desc->steps[i].scanrelid == relid)
+		{
+			column->step = i;
+			column->attno = ANAGO_ATTNO_COMPUTED;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Who fills this column? */
+static AnagoColumnDesc
+find_filler(const WideRow *wide, const Node *expr)
+{
+	AnagoColumnDesc column;
+
+	if (IsA(expr, Var))
+	{
+		const Var  *var = (const Var *) expr;
+
+		if (!find_var_filler(wide, var, &column))
+			elog(ERROR, "no step of the pipeline provides column %d of relation %d",
+				 var->varattno, (int) var->varno);
+	}
+	else if (!find_placeholder_filler(wide, (const PlaceHolderVar *) expr, &column))
+		elog(ERROR, "no step of the pipeline provides placeholder %u",
+			 ((const PlaceHolderVar *) expr)->phid);
+	return column;
+}
+
+/* Mutator: what of placeholders that are no column to these expressions? */
+static Node *
+inline_mutator(Node *node, InlineContext *context)
+{
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, PlaceHolderVar))
+	{
+		PlaceHolderVar *phv = (PlaceHolderVar *) node;
+		AnagoColumnDesc column;
+
+		if (find_placeholder_filler(context->wide, phv, &column) &&
+			(column.step != context->own || column.attno != ANAGO_ATTNO_COMPUTED))
+			return (Node *) copyObject(phv);
+		return inline_mutator((Node *) phv->phexpr, context);
+	}
+	return expression_tree_mutator(node, inline_mutator, context);
+}
+
+static Node *
+inline_placeholders(const WideRow *wide, Node *exprs, int own)
+{
+	InlineContext context = {wide, own};
+
+	return inline_mutator(exprs, &context);
+}
+
+static WideColumn *
+new_column(WideRow *wide)
+{
+	if (wide->n == wide->size)
+	{
+		wide->size *= 2;
+		wide->columns = repalloc(wide->columns, sizeof(WideColumn) * wide->size);
+	}
+	return &wide->columns[wide->n++];
+}
+
+/*
+ * Make columns of all in there that has none yet, and of what those need that
+ * are computed.
+ */
+static void
+add_columns(WideRow *wide, Node *exprs, bool shown_only)
+{
+	List	   *leaves = pull_var_clause(exprs, PVC_INCLUDE_PLACEHOLDERS);
+	ListCell   *lc;
+
+	foreach(lc, leaves)
+	{
+		Node	   *expr = lfirst(lc);
+		AnagoColumnDesc filler = {ANAGO_STEP_NONE, InvalidAttrNumber};
 		WideColumn *column;
 
-		if (find_column(wide, var))
+		if (find_column(wide, expr))
 			continue;
-		if (wide->n == wide->size)
-		{
-			wide->size *= 2;
-			wide->columns = repalloc(wide->columns, sizeof(WideColumn) * wide->size);
-		}
-		column = &wide->columns[wide->n++];
-		column->var = var;
-		if (shown_only)
-		{
-			column->desc.step = ANAGO_STEP_NONE;
-			column->desc.attno = InvalidAttrNumber;
-		}
-		else
-			column->desc = find_filler(desc, path_steps, child, var);
+		if (!shown_only)
+			filler = find_filler(wide, expr);
+		column = new_column(wide);
+		column->expr = expr;
+		column->desc = filler;
+		if (filler.attno == ANAGO_ATTNO_COMPUTED)
+			add_columns(wide,
+						inline_placeholders(wide,
+											(Node *) ((PlaceHolderVar *) expr)->phexpr,
+											filler.step),
+						false);
 	}
-	list_free(vars);
+	list_free(leaves);
 }
 
 static int
-compare_vars(const Var *a, const Var *b)
+compare_exprs(const Node *a, const Node *b)
 {
-	if (a->varno != b->varno)
-		return a->varno < b->varno ? -1 : 1;
-	return (int) a->varattno - (int) b->varattno;
+	if (IsA(a, Var) != IsA(b, Var))
+		return IsA(a, Var) ? -1 : 1;
+	if (IsA(a, Var))
+	{
+		const Var  *va = (const Var *) a;
+		const Var  *vb = (const Var *) b;
+
+		if (va->varno != vb->varno)
+			return va->varno < vb->varno ? -1 : 1;
+		return (int) va->varattno - (int) vb->varattno;
+	}
+	return ((const PlaceHolderVar *) a)->phid < ((const PlaceHolderVar *) b)->phid ? -1 : 1;
 }
 
 static int
@@ -160,13 +302,13 @@ compare_columns(const void *a, const void *b)
 	if (ca->attno != cb->attno)
 		return ca->attno < cb->attno ? -1 : 1;
 
-	/* Columns that nobody fills: any order, but always the same. */
-	return compare_vars(((const WideColumn *) a)->var, ((const WideColumn *) b)->var);
+	/* Computed, or filled by nobody: any order, but always the same. */
+	return compare_exprs(((const WideColumn *) a)->expr, ((const WideColumn *) b)->expr);
 }
 
-/* Mutator: give every Var the nulling joins that its column has. */
+/* Mutator: give every column the nulling joins that its entry has. */
 static Node *
-unify_vars(Node *node, WideRow *wide)
+unify_columns(Node *node, WideRow *wide)
 {
 	if (node == NULL)
 		return NULL;
@@ -174,36 +316,86 @@ unify_vars(Node *node, WideRow *wide)
 	{
 		Var		   *var = copyObject((Var *) node);
 
-		anago_copy_nullingrels(var, find_column(wide, var)->var);
+		anago_copy_nullingrels(var, (Var *) find_column(wide, node)->expr);
 		return (Node *) var;
 	}
-	return expression_tree_mutator(node, unify_vars, wide);
+	if (IsA(node, PlaceHolderVar))
+	{
+		PlaceHolderVar *phv = copyObject((PlaceHolderVar *) node);
+
+		anago_copy_ph_nullingrels(phv, (PlaceHolderVar *) find_column(wide, node)->expr);
+		return (Node *) phv;
+	}
+	return expression_tree_mutator(node, unify_columns, wide);
+}
+
+/* Of a step's conditions, those that are tested before it computes columns. */
+static bool
+is_before_computed(AnagoStepExprs which)
+{
+	return which != ANAGO_EXPRS_JOIN && which != ANAGO_EXPRS_OTHER;
 }
 
 static void
-collect_columns(WideRow *wide, const AnagoPipelineDesc *desc, List *path_steps,
-				List *output, const Plan *child)
+inline_in_steps(const WideRow *wide)
 {
+	for (int i = 0; i < wide->desc->nsteps; i++)
+	{
+		List	  **exprs = wide->desc->steps[i].exprs;
+
+		for (int j = 0; j < ANAGO_EXPRS_COUNT; j++)
+			exprs[j] = (List *)
+				inline_placeholders(wide, (Node *) exprs[j],
+									is_before_computed(j) ? i : ANAGO_STEP_NONE);
+	}
+}
+
+/* What steps compute, in the order of their columns. */
+static void
+describe_computed(const WideRow *wide)
+{
+	for (int i = 0; i < wide->n; i++)
+	{
+		const WideColumn *column = &wide->columns[i];
+		List	  **exprs;
+
+		if (column->desc.attno != ANAGO_ATTNO_COMPUTED)
+			continue;
+		exprs = &wide->desc->steps[column->desc.step].exprs[ANAGO_EXPRS_COMPUTED];
+		*exprs = lappend(*exprs,
+						 inline_placeholders(wide,
+											 (Node *) ((PlaceHolderVar *) column->expr)->phexpr,
+											 column->desc.step));
+	}
+}
+
+static void
+collect_columns(WideRow *wide, List *output)
+{
+	AnagoPipelineDesc *desc = wide->desc;
+
 	wide->n = 0;
 	wide->size = 16;
 	wide->columns = palloc(sizeof(WideColumn) * wide->size);
 
+	inline_in_steps(wide);
+
 	/* The output comes first, as its Vars must be taken as they are. */
-	add_columns(wide, desc, path_steps, child, output, false);
+	add_columns(wide, inline_placeholders(wide, (Node *) output, ANAGO_STEP_NONE),
+				false);
 	for (int i = 0; i < desc->nsteps; i++)
 	{
 		for (int j = 0; j < ANAGO_EXPRS_COUNT; j++)
 		{
 			if (j != ANAGO_EXPRS_SHOW_COND)
-				add_columns(wide, desc, path_steps, child,
-							desc->steps[i].exprs[j], false);
+				add_columns(wide, (Node *) desc->steps[i].exprs[j], false);
 		}
 	}
 	for (int i = 0; i < desc->nsteps; i++)
-		add_columns(wide, desc, path_steps, child,
-					desc->steps[i].exprs[ANAGO_EXPRS_SHOW_COND], true);
+		add_columns(wide, (Node *) desc->steps[i].exprs[ANAGO_EXPRS_SHOW_COND], true);
 
 	qsort(wide->columns, wide->n, sizeof(WideColumn), compare_columns);
+	describe_computed(wide);
 }
 
 /*
@@ -213,21 +405,25 @@ collect_columns(WideRow *wide, const AnagoPipelineDesc *desc, List *path_steps,
 static void
 add_dummy_column(WideRow *wide)
 {
-	wide->columns[0].var = NULL;
+	wide->columns[0].expr = NULL;
 	wide->columns[0].desc.step = ANAGO_STEP_NONE;
 	wide->columns[0].desc.attno = InvalidAttrNumber;
 	wide->n = 1;
 }
 
 List *
-anago_lay_out_wide_row(AnagoPipelineDesc *desc, List *path_steps,
-					   List *output, const Plan *child)
+anago_lay_out_wide_row(PlannerInfo *root, AnagoPipelineDesc *desc,
+					   List *path_steps, List *output, const Plan *child)
 {
-	WideRow		wide;
+	WideRow		wide = {
+		.root = root,
+		.desc = desc,
+		.path_steps = path_steps,
+		.child = child,
+	};
 	List	   *tlist = NIL;
 
-	collect_columns(&wide, desc, path_steps, output, child);
-
+	collect_columns(&wide, output);
 	if (wide.n == 0)
 		add_dummy_column(&wide);
 
@@ -235,8 +431,8 @@ anago_lay_out_wide_row(AnagoPipelineDesc *desc, List *path_steps,
 	desc->columns = palloc(sizeof(AnagoColumnDesc) * wide.n);
 	for (int i = 0; i < wide.n; i++)
 	{
-		Expr	   *expr = wide.columns[i].var ?
-			copyObject((Expr *) wide.columns[i].var) :
+		Expr	   *expr = wide.columns[i].expr ?
+			copyObject((Expr *) wide.columns[i].expr) :
 			(Expr *) makeNullConst(INT4OID, -1, InvalidOid);
 
 		desc->columns[i] = wide.columns[i].desc;
@@ -246,7 +442,7 @@ anago_lay_out_wide_row(AnagoPipelineDesc *desc, List *path_steps,
 	{
 		for (int j = 0; j < ANAGO_EXPRS_COUNT; j++)
 			desc->steps[i].exprs[j] = (List *)
-				unify_vars((Node *) desc->steps[i].exprs[j], &wide);
+				unify_columns((Node *) desc->steps[i].exprs[j], &wide);
 	}
 	pfree(wide.columns);
 	return tlist;
