@@ -26,8 +26,8 @@ import time
 import psycopg
 
 from lib.cluster import ClusterError
-from differ import compare, place, settings, tables, writers
-from differ.randomq import Generator
+from differ import compare, kinds, memory, place, settings, tables, writers
+from differ.tally import Tally
 from lib.ending import main_of
 
 ROUND_S = 60
@@ -54,7 +54,9 @@ class Reader(threading.Thread):
         self.self_check = args.self_check
         self.wanted_methods = args.methods
         self.workers = args.workers
-        self.tally = compare.Tally()
+        self.only = args.kinds
+        self.memory = args.memory and not args.self_check
+        self.tally = Tally()
         self.failure = None
 
     def run(self):
@@ -65,6 +67,8 @@ class Reader(threading.Thread):
                     compare.capabilities(conn))
                 if self.wanted_methods:
                     self.methods = self.wanted_methods.split(",")
+                self.kinds = kinds.Kinds(conn, self.only)
+                self.peak = memory.peak_of(conn, self.memory)
                 while not self.stop.is_set():
                     self._snapshot(conn)
         except psycopg.Error as err:
@@ -87,7 +91,7 @@ class Reader(threading.Thread):
     def _compare(self, conn):
         workers = self.rng.choice([0, self.workers])
         size = self.rng.choice([1, SIZE_WITH_WORKERS]) if workers else 1
-        query = Generator(self.rng, size).query()
+        query = self.kinds.query(self.rng, size)
         shared = {**settings.planner(self.rng),
                   **settings.parallel(self.rng, workers)}
         mine = (settings.planner(self.rng) if self.self_check else
@@ -95,7 +99,8 @@ class Reader(threading.Thread):
         if not self.self_check:
             shared = {**shared, "anago.enable": "off"}
         try:
-            compare.compare_once(conn, query, shared, mine, self.tally)
+            compare.compare_once(conn, query, shared, mine, self.tally,
+                                 peak=self.peak)
         except compare.Difference as difference:
             compare.repeat_difference(conn, difference, shared)
             difference.notes.append(f"reader's seed: {self.seed}")
@@ -159,6 +164,7 @@ def prepare(cluster, self_check):
             conn.execute(f"create database {place.DBNAME}")
         with cluster.connect(place.DBNAME) as conn:
             tables.create(conn)
+            kinds.create(conn)
             if not self_check:
                 conn.execute("create extension anago")
 
@@ -170,6 +176,12 @@ def main():
     parser.add_argument("--duration", type=float, default=600, help="seconds")
     parser.add_argument("--seed", type=int,
                         default=random.SystemRandom().getrandbits(20))
+    parser.add_argument("--kinds", default="", help="of queries, by comma "
+                        "(lib/differ/kinds.py), \"usual\" among them; "
+                        "default all")
+    parser.add_argument("--memory", default=False,
+                        action=argparse.BooleanOptionalAction,
+                        help="compare the peak of the backend's memory, too")
     parser.add_argument("--port", type=int, default=PORT)
     parser.add_argument("--workers", type=int, default=WORKERS,
                         help="of every second query; 0: none")
@@ -179,13 +191,13 @@ def main():
                         help="stock against stock; needs no anago")
     args = parser.parse_args()
 
-    tally = compare.Tally()
-    end = time.monotonic() + args.duration
+    tally = Tally()
     seed, good = args.seed, True
     try:
         library = None if args.self_check else "anago"
         with place.throw_away_cluster(args.port, library) as cluster:
             prepare(cluster, args.self_check)
+            end = time.monotonic() + args.duration
             while good and time.monotonic() < end:
                 seconds = min(ROUND_S, end - time.monotonic())
                 good = one_round(cluster, seed, seconds, args, tally)

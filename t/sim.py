@@ -28,8 +28,8 @@ import sys
 import psycopg
 
 from lib.cluster import ClusterError
-from differ import compare, place, settings, tables
-from differ.randomq import Generator
+from differ import compare, kinds, memory, place, settings, tables
+from differ.tally import Tally
 from lib.ending import main_of
 
 QUERIES_PER_SEED = 4
@@ -46,11 +46,10 @@ PORT = 5661
 class Simulation:
     """Runs seeds, one session for several of them."""
 
-    def __init__(self, cluster, workers, verbose):
+    def __init__(self, cluster, args):
         self.cluster = cluster
-        self.workers = workers
-        self.verbose = verbose
-        self.tally = compare.Tally()
+        self.args = args
+        self.tally = Tally()
         self.conn = None
         self.session_seeds = 0
 
@@ -61,7 +60,7 @@ class Simulation:
         self.session_seeds += 1
         rng = random.Random(seed)
         for _ in range(QUERIES_PER_SEED):
-            self._one_query(rng, self.workers if seed % 2 else 0)
+            self._one_query(rng, self.args.workers if seed % 2 else 0)
 
     def close(self):
         if self.conn:
@@ -71,11 +70,13 @@ class Simulation:
         self.close()
         self.conn = self.cluster.connect(place.DBNAME)
         self.methods, self.modes = compare.capabilities(self.conn)
+        self.kinds = kinds.Kinds(self.conn, self.args.kinds)
+        self.peak = memory.peak_of(self.conn, self.args.memory)
         self.session_seeds = 0
 
     def _one_query(self, rng, workers):
         size = rng.choice([1, SIZE_WITH_WORKERS]) if workers else 1
-        query = Generator(rng, size).query()
+        query = self.kinds.query(rng, size)
         shared = {**settings.planner(rng), **settings.parallel(rng, workers),
                   "anago.enable": "off"}
         mine = settings.anago(rng, self.methods, self.modes, method="sim")
@@ -85,7 +86,7 @@ class Simulation:
             mine.update(settings.simulator(rng, faults=True))
         elif rng.random() < 0.1:
             timeout_ms = rng.choice(SHORT_TIMES_MS)
-        if self.verbose:
+        if self.args.seed is not None:
             print(f"{query.execute}: {query.sql};\n  {mine}", flush=True)
         self._compare(query, shared, mine, timeout_ms)
         if faulty or timeout_ms != compare.ANAGO_TIMEOUT_MS:
@@ -96,15 +97,15 @@ class Simulation:
         with self.conn.transaction():
             try:
                 compare.compare_once(self.conn, query, shared, mine,
-                                     self.tally, *timeout)
+                                     self.tally, *timeout, peak=self.peak)
             except compare.Difference as difference:
                 compare.repeat_difference(self.conn, difference, shared)
                 raise
 
 
-def run_seeds(cluster, seeds, workers, verbose):
+def run_seeds(cluster, seeds, args):
     """Run all; on the first failure say which seed it was, return False."""
-    simulation = Simulation(cluster, workers, verbose)
+    simulation = Simulation(cluster, args)
     failure = None
     for number, seed in enumerate(seeds, 1):
         try:
@@ -119,8 +120,10 @@ def run_seeds(cluster, seeds, workers, verbose):
     if failure or bad:
         print(failure or "", *(f"in the server's log: {line}"
                                for line in bad[:20]), sep="\n")
-        print(f"to see it again: bench/python t/sim.py --seed {seed}")
+        only = f" --kinds {args.kinds}" * bool(args.kinds)
+        print(f"to see it again: bench/python t/sim.py --seed {seed}{only}")
         return False
+    print(f"by kind (with an anago plan): {simulation.tally.by_kind()}")
     print(f"{number} seeds, {simulation.tally.summary()}")
     return _enough(simulation.tally)
 
@@ -139,6 +142,7 @@ def prepare(cluster):
         conn.execute(f"create database {place.DBNAME}")
     with cluster.connect(place.DBNAME) as conn:
         tables.create(conn)
+        kinds.create(conn)
         conn.execute("create extension anago")
         conn.execute("create extension pg_prewarm")
         conn.execute("select pg_prewarm(oid::regclass) from pg_class where "
@@ -156,6 +160,12 @@ def main():
     parser.add_argument("--buffers", default="128MB", help="shared_buffers")
     parser.add_argument("--workers", type=int, default=WORKERS,
                         help="of the queries of odd seeds; 0: none")
+    parser.add_argument("--kinds", default="", help="of queries, by comma "
+                        "(lib/differ/kinds.py), \"usual\" among them; "
+                        "default all")
+    parser.add_argument("--memory", default=False,
+                        action=argparse.BooleanOptionalAction,
+                        help="compare the peak of the backend's memory, too")
     parser.add_argument("--port", type=int, default=PORT)
     args = parser.parse_args()
     seeds = ([args.seed] if args.seed is not None
@@ -167,8 +177,7 @@ def main():
         with place.throw_away_cluster(args.port, "anago") as cluster:
             with cluster.started(server):
                 prepare(cluster)
-                good = run_seeds(cluster, seeds, args.workers,
-                                 args.seed is not None)
+                good = run_seeds(cluster, seeds, args)
             if not good:
                 raise SystemExit(1)
     except ClusterError as err:

@@ -1,8 +1,21 @@
 """Differential testing: the same query with anago and without, same rows.
 
-    tables.py     tables that have every kind of B-tree index, and their rows
-    randomq.py    random queries over them, from a seed
-    settings.py   random settings of a session and of a server, from a seed
-    compare.py    run a query both ways, compare, and say how to see it again
-    writers.py    what changes the tables meanwhile
+    tables.py       tables that have every kind of B-tree index, and their rows
+    randomq.py      random queries over them, from a seed
+    kinds.py        kinds of queries that look at one thing closely, each with
+                    tables of its own; kind.py is what they share:
+      alltypes.py     every type that has a B-tree, every cross-type operator
+      bounds.py       redundant and contradictory conditions, IN lists
+      collations.py   collations, nondeterministic ones among them; patterns
+      effects.py      functions that count their calls, below LIMIT
+      partitions.py   partitions by the hundred
+      wide.py         big values, hundreds of columns, columns dropped and added
+      zones.py        timestamps around the hours when clocks jump
+    query.py        a query, and what must hold of it
+    settings.py     random settings of a session and of a server, from a seed
+    compare.py      run a query both ways, compare, and say how to see it again
+    memory.py       the peak of a backend's memory
+    tally.py        what a run amounted to
+    writers.py      what changes the tables of tables.py meanwhile
+    place.py        the throw-away cluster
 """

@@ -8,22 +8,11 @@ Every query is deterministic for one snapshot: LIMIT only after ORDER BY a
 unique key.
 """
 
-from dataclasses import dataclass, field
-
 from differ import tables
+from differ.query import Query
 
 MAX_LEVELS = 5
 MAX_ROWS = 3_000            # estimate, at any level, for size 1
-
-
-@dataclass
-class Query:
-    """One query; `execute` says how it is to be run."""
-    sql: str
-    ordered: bool = False   # rows come in a total order
-    types: list = field(default_factory=list)       # of $1, $2 ...
-    values: list = field(default_factory=list)      # as SQL literals
-    execute: str = "plain"  # plain, prepared, cursor
 
 
 class Generator:

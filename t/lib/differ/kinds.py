@@ -1,0 +1,50 @@
+"""All kinds of queries there are.
+
+A kind is one module: tables of its own that it makes once, and random queries
+over them.  randomq.py, which joins the tables that writers change, makes the usual
+ones; the others each look at one thing closely.
+"""
+
+from differ.alltypes import AllTypes
+from differ.bounds import Bounds
+from differ.collations import Collations
+from differ.effects import Effects
+from differ.partitions import Partitions
+from differ.query import Query
+from differ.randomq import Generator
+from differ.wide import Wide
+from differ.zones import Zones
+
+# Chance that a query is one of randomq.py's.
+USUAL_SHARE = 0.5
+USUAL = "usual"
+
+KINDS = (AllTypes, Bounds, Collations, Effects, Partitions, Wide, Zones)
+
+
+def create(conn):
+    """The tables of all kinds, with statistics."""
+    for kind in KINDS:
+        kind.create(conn)
+    conn.execute("vacuum analyze")
+    conn.execute("checkpoint")
+
+
+class Kinds:
+    """Draws a kind, and a query of it."""
+
+    def __init__(self, conn, only=""):
+        """only: names of kinds, by comma; "": all."""
+        there = [USUAL, *(kind.NAME for kind in KINDS)]
+        names = only.split(",") if only else there
+        if unknown := set(names) - set(there):
+            raise SystemExit(f"no such kind of queries: {', '.join(unknown)}; there "
+                             f"are {', '.join(there)}")
+        self.usual = USUAL in names
+        self.others = [kind(conn) for kind in KINDS if kind.NAME in names]
+
+    def query(self, rng, size) -> Query:
+        """The next query; only a usual one can be `size` times as large."""
+        if self.usual and (not self.others or rng.random() < USUAL_SHARE):
+            return Generator(rng, size).query()
+        return rng.choice(self.others).query(rng)
