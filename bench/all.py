@@ -15,7 +15,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from lib import load, page, pgbench, places, skew, tpch
+from lib import app, load, page, pgbench, places, skew, tpch
 from lib.cluster import ClusterError
 from lib.ending import main_of
 from lib.report import say
@@ -50,6 +50,7 @@ PARTS = (
     Part("against_stock", ("--repetitions", "1")),
     Part("selectivity", ("--repetitions", "1", "--limit", "10")),
     Part("tpch", ("--repetitions", "1", "--limit", "60")),
+    Part("app", ("--repetitions", "1", "--limit", "30")),
     Part("cost", ("--rounds", "5", "--plans", "20")),
     Part("scaling", ("--repetitions", "1", "--sizes",
                      *(f"{size:g}" for size in (*SMALLER, 1)), *_fio(1))),
@@ -86,6 +87,7 @@ def check(args):
                            "Stop it first")
     load.check_room(cluster, args.scale, 2 * FIO_BYTES + pgbench.BYTES
                     + skew.bytes_needed(args.scale)
+                    + app.bytes_needed(args.scale)
                     + sum(map(tpch.bytes_needed, SMALLER)))
 
 

@@ -1,6 +1,7 @@
 """What the scripts of bench/ and the long tests of t/ share.
 
     account.py   the non-root account that servers run as
+    app.py       an application's tables and queries
     answers.py   the reference answers of the TPC-H queries
     cluster.py   a private PostgreSQL cluster: create, start, stop, make cold
     device.py    the block device under a path, and what it read

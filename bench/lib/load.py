@@ -294,20 +294,23 @@ def check_room(cluster, scale, extra_bytes=0):
 
     extra_bytes: what else will be put there, after the load.
     """
+    require_room(cluster, bytes_missing(cluster, scale) + extra_bytes,
+                 f"scale {scale:g}")
+
+
+def require_room(cluster, needed, what="this"):
+    """Is there room for so many bytes more?"""
     place = cluster.root
     while not place.exists():
         place = place.parent
     free = shutil.disk_usage(place).free
     if facts_of(cluster.root.parent):       # a sparse file, on the local disk
         free = min(free, shutil.disk_usage(cluster.root.parent.parent).free)
-    wanted = tpch.bytes_needed(scale) + extra_bytes
-    needed = bytes_missing(cluster, scale) + extra_bytes
     if free < needed:
         raise ClusterError(
-            f"scale {scale:g} needs {wanted / 1e9:.1f} GB at {place}, "
-            f"{needed / 1e9:.1f} GB more than is there already, and "
-            f"{free / 1e9:.1f} GB are free: choose a smaller scale, or another "
-            "place with --dir")
+            f"{what} needs {needed / 1e9:.1f} GB more at {place} than is there "
+            f"already, and {free / 1e9:.1f} GB are free: choose a smaller scale, or "
+            "another place with --dir")
 
 
 def bytes_missing(cluster, scale) -> int:

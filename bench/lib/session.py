@@ -163,11 +163,13 @@ class Bench:
 
 
 @contextmanager
-def experiment(name, title, question, args, needs_anago=True, extra_bytes=0):
+def experiment(name, title, question, args, needs_anago=True, extra_bytes=0,
+               data=load):
     """Yield a Bench; always stops the server, and leaves nothing mounted.
 
     The data are loaded if they are not yet; no server runs at first.
     extra_bytes: room on disk that the experiment takes besides.
+    data: the module that loads them: load (TPC-H) or app.
     """
     machine.patience_s = args.patience
     args.label = getattr(args, "label", args.device)
@@ -183,9 +185,9 @@ def experiment(name, title, question, args, needs_anago=True, extra_bytes=0):
         with places.storage(args, extra_bytes) as disk, \
                 only_one(places.cluster_of(args)) as cluster:
             try:
-                load.check_room(cluster, args.scale, extra_bytes)
-                load.ensure_loaded(cluster, args.scale)
-                dbname = places.database_name(args.scale)
+                data.check_room(cluster, args.scale, extra_bytes)
+                data.ensure_loaded(cluster, args.scale)
+                dbname = data.database_name(args.scale)
                 if needs_anago:
                     create_extension(cluster, dbname)
                 device = Device(cluster.data)
