@@ -10,6 +10,7 @@ functions   no function is longer than MAX_FUNCTION; prints the longest and the 
 whitespace  C is indented by tabs; no blanks at line ends; files end with a newline
 unfinished  no notes of work left to do
 headers     each header has an include guard of its name; each file says what it is
+properties  what EXPLAIN prints in structured formats is in docs/monitoring.md
 places      no host of a package registry, no path of one machine
 figures     those in README.md and docs/ are those of bench/results
 """
@@ -221,6 +222,21 @@ def places(root):
                 yield f"{path}:{number}: {line.strip()}"
 
 
+def properties(root):
+    """Names in src/node/explain*.c against the part on structured formats."""
+    doc = (root / "docs/monitoring.md").read_text().partition("### JSON")[2]
+    known = set(re.findall(r"`([^`]+)`", doc.partition("\n## ")[0]))
+    printed = set()
+    for path in files(root, ".c", under="src/node"):
+        printed.update(re.findall(
+            r'(?:ExplainProperty\w+|ExplainOpenGroup|show_expr)'
+            r'\(\s*(?:cxt,\s*)?"([^"]+)"', path.read_text()))
+    if not printed or not known:
+        yield "docs/monitoring.md: no properties found"
+    for name in sorted(printed - known):
+        yield f"docs/monitoring.md: says nothing of property {name}"
+
+
 def figures(root):
     done = subprocess.run([sys.executable, root / "bench" / "figures.py",
                            "--check"], capture_output=True, text=True,
@@ -230,7 +246,7 @@ def figures(root):
 
 
 CHECKS = (layers, circles, versions, length, functions, whitespace, unfinished, headers,
-          places, figures)
+          places, properties, figures)
 
 
 def main():

@@ -14,6 +14,26 @@ create index e2_e1 on e2 (e1) include (v);
 create index e3_e2 on e3 (e2);
 vacuum analyze e1, e2, e3;
 
+-- SETTINGS: what decides between plans, or how fast one is
+set anago.io_gain = 5;
+set anago.io_method = sync;
+set anago.max_inflight_reads = 16;
+set anago.mode = serial;
+create function e_settings() returns setof text language plpgsql as $$
+declare
+	plan jsonb;
+begin
+	execute 'explain (settings, format json) select 1' into plan;
+	return query select key || ' = ' || value from jsonb_each_text(plan #> '{0,Settings}')
+		where key like 'anago.%' order by key collate "C";
+end $$;
+select e_settings();
+reset anago.io_gain;
+reset anago.io_method;
+reset anago.max_inflight_reads;
+reset anago.mode;
+select e_settings();
+
 -- without ANALYZE nothing runs, and no counter shows
 explain (costs off) select * from e1 where a = 3;
 explain (costs off) select * from e1 where a = 3 and t like '%5';

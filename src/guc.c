@@ -3,8 +3,9 @@
  * guc.c
  *	  Every setting of anago, alphabetical.
  *
- * Settings for tests (debug_*, sim_*, and the value `sim` of io_method) are
- * for superusers and are left out of sample configuration files.
+ * Those that decide between plans, or how fast a plan is, are shown by EXPLAIN
+ * (SETTINGS).  Settings for tests (debug_*, sim_*, and the value `sim` of
+ * io_method) are for superusers and are left out of sample configuration files.
  *
  *-------------------------------------------------------------------------
  */
@@ -151,31 +152,31 @@ define_user_settings(void)
 							 "Lets the planner choose out-of-order execution for selective queries.",
 							 NULL,
 							 &anago_enable, false,
-							 PGC_USERSET, 0, NULL, assign_enable, NULL);
+							 PGC_USERSET, GUC_EXPLAIN, NULL, assign_enable, NULL);
 
 	DefineCustomRealVariable("anago.io_gain",
 							 "Sets how many random page reads the planner takes to overlap.",
 							 "The cost of waiting for random pages is divided by this number.",
 							 &anago_io_gain, 3.0, 1.0, 1000.0,
-							 PGC_USERSET, 0, NULL, assign_io_gain, NULL);
+							 PGC_USERSET, GUC_EXPLAIN, NULL, assign_io_gain, NULL);
 
 	DefineCustomEnumVariable("anago.io_method",
 							 "Selects the way in which pages are read ahead of their use.",
 							 NULL,
 							 &anago_io_method, ANAGO_IO_AUTO, read_method_options,
-							 PGC_USERSET, 0, check_io_method, assign_io_method, NULL);
+							 PGC_USERSET, GUC_EXPLAIN, check_io_method, assign_io_method, NULL);
 
 	DefineCustomIntVariable("anago.max_inflight_reads",
 							"Sets how many page reads one query may have on their way at once.",
 							NULL,
 							&anago_max_inflight_reads, 256, 1, 4096,
-							PGC_USERSET, 0, NULL, assign_max_inflight_reads, NULL);
+							PGC_USERSET, GUC_EXPLAIN, NULL, assign_max_inflight_reads, NULL);
 
 	DefineCustomEnumVariable("anago.mode",
 							 "Selects out-of-order execution, or one task at a time with synchronous reads.",
 							 "With \"static\", the processes of a parallel query have equal parts of the source, which each runs like \"serial\".",
 							 &anago_mode, ANAGO_MODE_OOO, mode_options,
-							 PGC_USERSET, 0, NULL, assign_mode, NULL);
+							 PGC_USERSET, GUC_EXPLAIN, NULL, assign_mode, NULL);
 
 	DefineCustomEnumVariable("anago.numa",
 							 "Selects whether parallel workers are spread over memory nodes.",
@@ -198,7 +199,7 @@ define_test_settings(void)
 							 "Makes every plan that anago can execute win.",
 							 NULL,
 							 &anago_debug_force, false,
-							 PGC_SUSET, GUC_NOT_IN_SAMPLE, NULL, assign_debug_force, NULL);
+							 PGC_SUSET, GUC_EXPLAIN | GUC_NOT_IN_SAMPLE, NULL, assign_debug_force, NULL);
 
 	DefineCustomIntVariable("anago.sim_delay",
 							"Sets for how many polls at most a simulated read is on its way.",

@@ -4,6 +4,7 @@
 use strict;
 use warnings FATAL => 'all';
 use FindBin;
+use List::Util qw(max sum);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -177,6 +178,26 @@ sub surroundings
 	is($session->query_safe('select of_sql()'), (split /\|/, $stock)[0], 'an SQL function');
 	$session->quit;
 	no_workers('surroundings');
+	return;
+}
+
+# What EXPLAIN says of all processes agrees with what it says of each.
+sub in_flight
+{
+	for my $settings (@variants)
+	{
+		my $how = Anago::describe($settings);
+
+		cold();
+		my $plan = $node->safe_psql('postgres',
+			Anago::set(%$settings) . 'explain (analyze, buffers, costs off) ' . Anago::digest($join));
+		my ($all, @each) = $plan =~ /In Flight: peak=(\d+)/g;
+
+		cmp_ok($all, '<=', sum(@each), "reads in flight$how: no more than the processes had")
+		  or diag($plan);
+		cmp_ok($all, '>=', max(@each), "reads in flight$how: no fewer than one of them had")
+		  or diag($plan);
+	}
 	return;
 }
 
@@ -471,6 +492,7 @@ sub pinned
 # ---- all of it ----
 
 rows();
+in_flight();
 surroundings();
 few_workers();
 competition();

@@ -335,8 +335,8 @@ issue_batch(AnagoPages *pages, int room)
 		anago_read_issued(pages, (AnagoRead *) batch[i], now);
 	for (int i = n - 1; i >= taken; i--)
 		anago_read_requeue(pages, (AnagoRead *) batch[i]);
-	if (pages->budget != NULL && taken < n)
-		anago_budget_give(pages->budget, n - taken);
+	if (pages->budget != NULL)
+		anago_budget_issued(pages->budget, n, taken);
 	return taken;
 }
 

@@ -182,7 +182,7 @@ leave_flight(AnagoPages *pages)
 {
 	pages->ninflight--;
 	if (pages->budget != NULL)
-		anago_budget_give(pages->budget, 1);
+		anago_budget_done(pages->budget);
 }
 
 /* INFLIGHT -> DONE; wakes the waiters. */
