@@ -39,7 +39,7 @@ require "$FindBin::RealBin/common.pl";
 
 # Bytes that each node may have more than stock's, and the query once, with
 # four workers.  (Core's own queues take 80 kB for each of them.)
-my $EACH_NODE = 2000;
+my $EACH_NODE = 4000;
 my $ONCE = 200_000;
 
 my $node = Anago::new_parallel_server('shm',
@@ -109,9 +109,14 @@ cmp_ok(($more{400} - $more{10}) / 390, '<', $EACH_NODE, 'so is what each node ha
 
 my $filler = '/dev/shm/anago_filler';
 
+# So that so many bytes are left.
 sub fill
 {
-	system("dd if=/dev/zero of=$filler bs=4k 2>/dev/null");
+	my ($left) = @_;
+	my ($room) = `df --output=avail -B1 /dev/shm` =~ /(\d+)/;
+
+	system('head -c ' . ($room - $left) . " /dev/zero >$filler") == 0
+	  or die "cannot fill /dev/shm";
 	return;
 }
 
@@ -126,9 +131,33 @@ my %ends = (
 	'LIMIT' => 'select 2 from (select id from pt_0 where k = 7 limit 2) q limit 1;',
 	'CLOSE' => 'begin; declare c cursor for select 2 from pt_0 where k = 7; fetch 1 from c; close c; commit;');
 
+# Does a query run with so many bytes left?  In a session of its own, of which
+# nothing is left when the next one comes.
+sub runs
+{
+	my ($anago, $left) = @_;
+
+	$node->poll_query_until('postgres', "select count(*) = 1 from pg_stat_activity
+		where backend_type in ('client backend', 'parallel worker')");
+	fill($left);
+	my ($rc, $out, $err) = $node->psql('postgres',
+		"set anago.enable = $anago; " . Anago::digest(query(10)));
+	unlink $filler;
+	return $err eq '';
+}
+
+# What is enough for stock is enough: the least, to 64 kB, and that much more,
+# which is less than what is shared otherwise.
+my $enough = 64 * 1024;
+$enough += 64 * 1024 while $enough < 16 * 1024 * 1024 && !runs('off', $enough);
+$enough += 64 * 1024;
+ok(runs('off', $enough), "stock's query runs with $enough bytes left");
+ok(runs('on', $enough), 'so does ours');
+ok(!runs('off', 64 * 1024), 'with far less neither would');
+
 # Where not even core's registry of segments is there.
 $node->restart;
-fill();
+fill(0);
 my $from = -s $node->logfile;
 my $session;
 for my $end (sort keys %ends)

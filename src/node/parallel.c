@@ -14,10 +14,13 @@
  */
 #include "postgres.h"
 
+#include <sys/statvfs.h>
+
 #include "access/parallel.h"
 #include "access/xact.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
+#include "storage/dsm_impl.h"
 
 #include "guc.h"
 #include "node/node.h"
@@ -146,16 +149,36 @@ spec_for(const CustomScanState *node, const ParallelContext *pcxt)
 #define POOL_KEY	UINT64CONST(0xA4A6000000000001)
 
 /*
+ * With less than that left where shared memory is allocated, the pool is empty:
+ * a query must not fail for what only makes it faster.
+ */
+#define ROOM_TO_SPARE	((uint64) 8 * 1024 * 1024)
+
+/*
  * The estimate of this one has it; NULL: no estimate is being made.  Nothing
  * else runs between a query's estimate and the making of its pool but an error,
  * after which the context is gone.
  */
 static const ParallelContext *pool_estimated = NULL;
+static bool pool_empty;			/* in that estimate */
 
 static void
 forget_estimate(void)
 {
 	pool_estimated = NULL;
+}
+
+/* A guess: others allocate there, too. */
+static bool
+is_room_short(void)
+{
+	struct statvfs fs;
+
+	if (dynamic_shared_memory_type != DSM_IMPL_POSIX ||
+		statvfs("/dev/shm", &fs) != 0 ||
+		fs.f_blocks == 0)		/* no limit */
+		return false;
+	return (uint64) fs.f_bavail * fs.f_frsize < ROOM_TO_SPARE;
 }
 
 static void
@@ -186,7 +209,9 @@ estimate_pool(ParallelContext *pcxt)
 	if (pool_estimated == pcxt)
 		return;
 	pool_estimated = pcxt;
-	shm_toc_estimate_chunk(&pcxt->estimator, anago_pool_size(pcxt->nworkers + 1));
+	pool_empty = is_room_short();
+	shm_toc_estimate_chunk(&pcxt->estimator,
+						   anago_pool_size(pcxt->nworkers + 1, pool_empty));
 	shm_toc_estimate_keys(&pcxt->estimator, 1);
 }
 
@@ -200,8 +225,9 @@ get_pool(ParallelContext *pcxt)
 		return pool;
 	Assert(pool_estimated == pcxt);
 	forget_estimate();
-	pool = shm_toc_allocate(pcxt->toc, anago_pool_size(pcxt->nworkers + 1));
-	anago_pool_init(pool, pcxt->nworkers + 1);
+	pool = shm_toc_allocate(pcxt->toc,
+							anago_pool_size(pcxt->nworkers + 1, pool_empty));
+	anago_pool_init(pool, pcxt->nworkers + 1, pool_empty);
 	shm_toc_insert(pcxt->toc, POOL_KEY, pool);
 	return pool;
 }

@@ -40,17 +40,18 @@ box_for(AnagoPool *pool, AnagoParticipant *participant)
 {
 	for (int i = 0; participant->box == ANAGO_NO_BOX && i < pool->nboxes; i++)
 	{
+		AnagoLetterBox *box = anago_pool_box(pool, i);
 		uint32		taken = 0;
 
-		if (pg_atomic_read_u32(&pool->boxes[i].taken) == 0 &&
-			pg_atomic_compare_exchange_u32(&pool->boxes[i].taken, &taken, 1))
+		if (pg_atomic_read_u32(&box->taken) == 0 &&
+			pg_atomic_compare_exchange_u32(&box->taken, &taken, 1))
 		{
-			pool->boxes[i].head = pool->boxes[i].tail = 0;
+			box->head = box->tail = 0;
 			participant->box = i;
 		}
 	}
 	return participant->box == ANAGO_NO_BOX ? NULL :
-		&pool->boxes[participant->box];
+		anago_pool_box(pool, participant->box);
 }
 
 void
@@ -59,7 +60,7 @@ anago_letters_drop(AnagoPool *pool, AnagoParticipant *participant)
 	if (participant->box == ANAGO_NO_BOX)
 		return;
 	/* an exchange, as a mere write is no barrier for what was done before */
-	pg_atomic_exchange_u32(&pool->boxes[participant->box].taken, 0);
+	pg_atomic_exchange_u32(&anago_pool_box(pool, participant->box)->taken, 0);
 	participant->box = ANAGO_NO_BOX;
 	pg_atomic_write_u32(&participant->letters, 0);
 }
@@ -103,7 +104,7 @@ anago_letter_take(AnagoShare *share, int *step, char *row)
 		return -1;
 	LWLockAcquire(&self->lock, LW_EXCLUSIVE);
 	Assert(self->box != ANAGO_NO_BOX);
-	box = &share->pool->boxes[self->box];
+	box = anago_pool_box(share->pool, self->box);
 	if (to_the_end(box->tail) < sizeof(LetterHead) ||
 		((LetterHead *) address(box, box->tail))->step == SKIPPED)
 		box->tail += to_the_end(box->tail);

@@ -27,7 +27,7 @@ in_use(uint32 generation)
 void
 anago_ranges_init(AnagoPool *pool)
 {
-	for (int i = 0; i < ANAGO_SHARED_RANGES; i++)
+	for (int i = 0; i < pool->nranges; i++)
 	{
 		AnagoSharedRange *range = &pool->ranges[i];
 
@@ -42,7 +42,7 @@ anago_ranges_init(AnagoPool *pool)
 void
 anago_ranges_drop(AnagoPool *pool, int node)
 {
-	for (int i = 0; i < ANAGO_SHARED_RANGES; i++)
+	for (int i = 0; i < pool->nranges; i++)
 	{
 		AnagoSharedRange *range = &pool->ranges[i];
 
@@ -90,7 +90,7 @@ anago_range_welcome(const AnagoShare *share)
 	int			waiting = 0;
 	bool		slot = false;
 
-	for (int i = 0; i < ANAGO_SHARED_RANGES; i++)
+	for (int i = 0; i < share->pool->nranges; i++)
 	{
 		const AnagoSharedRange *range = &share->pool->ranges[i];
 
@@ -109,7 +109,7 @@ anago_range_publish(AnagoShare *share, const AnagoRangeName *name,
 {
 	Assert(name->row_bytes <= ANAGO_SHARED_ROW_BYTES);
 	Assert(at->seq > 0 && at->child <= at->last);
-	for (int i = 0; i < ANAGO_SHARED_RANGES; i++)
+	for (int i = 0; i < share->pool->nranges; i++)
 	{
 		AnagoSharedRange *range = &share->pool->ranges[i];
 
@@ -198,7 +198,7 @@ is_new(const AnagoShare *share, int slot)
 bool
 anago_range_to_join(const AnagoShare *share)
 {
-	for (int i = 0; i < ANAGO_SHARED_RANGES; i++)
+	for (int i = 0; i < share->pool->nranges; i++)
 		if (is_new(share, i))
 			return true;
 	return false;
@@ -208,7 +208,7 @@ int
 anago_range_join(AnagoShare *share, AnagoRangeName *name, char *row,
 				 uint32 *generation)
 {
-	for (int i = 0; i < ANAGO_SHARED_RANGES; i++)
+	for (int i = 0; i < share->pool->nranges; i++)
 	{
 		AnagoSharedRange *range = &share->pool->ranges[i];
 		bool		joined = false;

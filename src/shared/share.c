@@ -150,19 +150,21 @@ boxes_for(int nparticipants)
 }
 
 Size
-anago_pool_size(int nparticipants)
+anago_pool_size(int nparticipants, bool empty)
 {
-	return offsetof(AnagoPool, boxes) +
-		sizeof(AnagoLetterBox) * boxes_for(nparticipants);
+	return offsetof(AnagoPool, ranges) + (empty ? 0 :
+		sizeof(AnagoSharedRange) * ANAGO_SHARED_RANGES +
+		sizeof(AnagoLetterBox) * boxes_for(nparticipants));
 }
 
 void
-anago_pool_init(AnagoPool *pool, int nparticipants)
+anago_pool_init(AnagoPool *pool, int nparticipants, bool empty)
 {
+	pool->nranges = empty ? 0 : ANAGO_SHARED_RANGES;
+	pool->nboxes = empty ? 0 : boxes_for(nparticipants);
 	anago_ranges_init(pool);
-	pool->nboxes = boxes_for(nparticipants);
 	for (int i = 0; i < pool->nboxes; i++)
-		pg_atomic_init_u32(&pool->boxes[i].taken, 0);
+		pg_atomic_init_u32(&anago_pool_box(pool, i)->taken, 0);
 }
 
 /* ---- coming and leaving ---- */

@@ -19,7 +19,8 @@
  *
  * All of it is part of the one piece of shared memory that core allocates for
  * the query, so that nothing can be missing later; a node that finds the pool
- * used up does not share that piece of work, which costs time only.
+ * used up does not share that piece of work, which costs time only.  So where
+ * shared memory is short the pool is empty.
  *
  * Participant 0 is the leader, i + 1 the parallel worker i.
  *
@@ -97,10 +98,18 @@ typedef struct AnagoSegment
 
 typedef struct AnagoPool
 {
-	AnagoSharedRange ranges[ANAGO_SHARED_RANGES];
+	int			nranges;
 	int			nboxes;
-	AnagoLetterBox boxes[FLEXIBLE_ARRAY_MEMBER];
+	AnagoSharedRange ranges[FLEXIBLE_ARRAY_MEMBER];
+	/* boxes follow */
 } AnagoPool;
+
+static inline AnagoLetterBox *
+anago_pool_box(AnagoPool *pool, int i)
+{
+	Assert(i >= 0 && i < pool->nboxes);
+	return (AnagoLetterBox *) &pool->ranges[pool->nranges] + i;
+}
 
 /* One process's end of it, in memory of its own. */
 typedef struct AnagoShare
@@ -113,9 +122,12 @@ typedef struct AnagoShare
 												 * process walks or has walked */
 } AnagoShare;
 
-/* Bytes of a pool, and make one in that much memory. */
-extern Size anago_pool_size(int nparticipants);
-extern void anago_pool_init(AnagoPool *pool, int nparticipants);
+/*
+ * Bytes of a pool, and make one in that much memory; an empty one has nothing,
+ * where there is no room for more.
+ */
+extern Size anago_pool_size(int nparticipants, bool empty);
+extern void anago_pool_init(AnagoPool *pool, int nparticipants, bool empty);
 
 /* What a segment is made for. */
 typedef struct AnagoSegmentSpec
