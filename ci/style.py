@@ -230,7 +230,7 @@ def properties(root):
     for path in files(root, ".c", under="src/node"):
         printed.update(re.findall(
             r'(?:ExplainProperty\w+|ExplainOpenGroup|show_expr)'
-            r'\(\s*(?:cxt,\s*)?"([^"]+)"', path.read_text()))
+            r'\(\s*(?:&?cxt,\s*)?"([^"]+)"', path.read_text()))
     if not printed or not known:
         yield "docs/monitoring.md: no properties found"
     for name in sorted(printed - known):
