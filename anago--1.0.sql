@@ -11,6 +11,8 @@ CREATE FUNCTION anago_stats(
 	OUT reads bigint,
 	OUT shared_reads bigint,
 	OUT sync_reads bigint,
+	OUT no_descriptor bigint,
+	OUT given_up bigint,
 	OUT latency_us bigint,
 	OUT fallbacks bigint,
 	OUT stats_reset timestamptz,
@@ -50,6 +52,10 @@ COMMENT ON COLUMN anago_stats.shared_reads IS
 	'times that a task waited for a read that another one had issued';
 COMMENT ON COLUMN anago_stats.sync_reads IS
 	'blocks read synchronously';
+COMMENT ON COLUMN anago_stats.no_descriptor IS
+	'of sync_reads, those for want of a file descriptor';
+COMMENT ON COLUMN anago_stats.given_up IS
+	'of reads, those that no task came for';
 COMMENT ON COLUMN anago_stats.latency_us IS
 	'time from issue to completion, all reads together, in microseconds';
 COMMENT ON COLUMN anago_stats.fallbacks IS

@@ -10,7 +10,7 @@
  *	sync.c		ReadBuffer(); nothing is ever on its way
  *	uring.c		our own io_uring warms the kernel's page cache
  *	ring.c		the ring of this process, under uring.c
- *	segfile.c	file descriptors of relation segments, for uring.c
+ *	segfile.c	the process's file descriptors of relation segments, for uring.c
  *	pgaio.c		PostgreSQL's own asynchronous reads (18 and later)
  *	sim.c		seeded simulator of delays and faults, for tests
  *

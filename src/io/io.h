@@ -37,12 +37,21 @@ typedef struct AnagoIoMethodOps AnagoIoMethodOps;
 /* Longest uninterruptible sleep, so that a cancel is heard soon. */
 #define ANAGO_IO_WAIT_MS	10
 
+/* What became of a read that issue() accepted. */
+typedef enum AnagoIoIssue
+{
+	ANAGO_IO_ISSUED,			/* it is on its way */
+	ANAGO_IO_NO_DESCRIPTOR,		/* a hint that could not be made: finish() */
+	ANAGO_IO_NO_RING			/* will wait for the device */
+} AnagoIoIssue;
+
 /* One block to be read; embedded in the page layer's own struct. */
 typedef struct AnagoIoRead
 {
 	Relation	rel;			/* main fork, not temporary */
 	BlockNumber blkno;
 	int			slot;			/* the method's; -1 unless issued */
+	AnagoIoIssue issue;			/* set by issue() of `uring`; else ISSUED */
 	bool		inlined;		/* was complete when submission returned: no
 								 * device was waited for */
 } AnagoIoRead;

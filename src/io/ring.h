@@ -12,7 +12,8 @@
  * Invariants
  *	- the ring and the scratch area live as long as the process;
  *	- outside anago_ring_read() .. anago_ring_submit() no prepared request is
- *	  left in the submission queue, so a file descriptor may be closed;
+ *	  left in the submission queue, so a file descriptor may be closed
+ *	  (an error may leave some; who closes files calls submit before);
  *	- all requests in the queues are reads of ours, and only their completions
  *	  are counted;
  *	- reads on their way <= entries of the completion queue.
@@ -46,8 +47,7 @@ typedef struct AnagoRingUser
 extern bool anago_ring_available(const char **why, const char **hint);
 
 /*
- * A user is in place, or leaves.  Neither raises errors.  A user leaves before
- * it closes the file descriptors of its reads.
+ * A user is in place, or leaves.  Neither raises errors.
  */
 extern void anago_ring_attach(AnagoRingUser *user);
 extern void anago_ring_detach(AnagoRingUser *user);

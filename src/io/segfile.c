@@ -3,9 +3,9 @@
  * segfile.c
  *	  File descriptors of relation segments.  See segfile.h.
  *
- * Sets of four entries, least recently used one first out.  fd.c grants
- * external descriptors up to a third of the process's limit; when it declines,
- * the oldest one of the whole cache is given back first.
+ * Sets of four entries, least recently used one first out.  At the bound, or
+ * where fd.c or the kernel declines, the oldest one of the whole cache is
+ * given back first.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,130 +21,182 @@
 
 #include "io/segfile.h"
 
-void
-anago_segfiles_new_batch(AnagoSegFiles *files)
+/* fd.c grants a third of max_safe_fds to such as us; we take half of that. */
+#define SEGFILES_SHARE	6
+
+typedef struct SegFile
 {
-	files->batch = files->clock + 1;
+	AnagoLocator locator;
+	BlockNumber segno;
+	int			fd;
+	uint64		used;			/* time of last use; 0: entry is empty */
+} SegFile;
+
+static struct
+{
+	uint64		clock;			/* counts uses */
+	uint64		batch;			/* clock when the current batch began */
+	int			nopen;
+	SegFile		sets[ANAGO_SEGFILES_SETS][ANAGO_SEGFILES_WAYS];
+}			files;
+
+void
+anago_segfiles_new_batch(void)
+{
+	files.batch = files.clock + 1;
+}
+
+static int
+segfiles_limit(void)
+{
+	return Max(Min(ANAGO_SEGFILES, max_safe_fds / SEGFILES_SHARE), 1);
 }
 
 static void
-segfile_close(AnagoSegFiles *files, AnagoSegFile *file)
+segfile_close(SegFile *file)
 {
-	Assert(file->used != 0 && files->nopen > 0);
+	Assert(file->used != 0 && files.nopen > 0);
 	close(file->fd);
 	ReleaseExternalFD();
 	file->used = 0;
-	files->nopen--;
+	files.nopen--;
 }
 
-/* Least recently used open entry of file[0..n-1], or NULL. */
-static AnagoSegFile *
-segfile_oldest(AnagoSegFile *file, int n)
+/*
+ * Close the least recently used of file[0..n-1]; 0, or what
+ * anago_segfile_get() returns if that cannot be.
+ */
+static int
+segfile_close_oldest(SegFile *file, int n)
 {
-	AnagoSegFile *oldest = NULL;
+	SegFile    *oldest = NULL;
 
 	for (int i = 0; i < n; i++)
 		if (file[i].used != 0 && (oldest == NULL || file[i].used < oldest->used))
 			oldest = &file[i];
-	return oldest;
-}
-
-/* Entry of the set that can be filled now, or NULL if all are in use. */
-static AnagoSegFile *
-segfile_make_room(AnagoSegFiles *files, AnagoSegFile *set)
-{
-	AnagoSegFile *victim;
-
-	for (int i = 0; i < ANAGO_SEGFILES_WAYS; i++)
-		if (set[i].used == 0)
-			return &set[i];
-
-	victim = segfile_oldest(set, ANAGO_SEGFILES_WAYS);
-	if (victim->used >= files->batch)
-		return NULL;
-	segfile_close(files, victim);
-	return victim;
-}
-
-/* Permission for one more descriptor; 0 or what anago_segfile_get returns. */
-static int
-segfile_acquire(AnagoSegFiles *files)
-{
-	while (!AcquireExternalFD())
-	{
-		AnagoSegFile *victim = segfile_oldest(&files->files[0][0], ANAGO_SEGFILES);
-
-		if (victim == NULL)
-			return ANAGO_SEGFILE_NONE;
-		if (victim->used >= files->batch)
-			return ANAGO_SEGFILE_BUSY;
-		segfile_close(files, victim);
-	}
+	if (oldest == NULL)
+		return ANAGO_SEGFILE_NONE;
+	if (oldest->used >= files.batch)
+		return ANAGO_SEGFILE_BUSY;
+	segfile_close(oldest);
 	return 0;
 }
 
 static int
-segfile_open(AnagoSegFiles *files, AnagoSegFile *set, AnagoLocator locator,
-			 BlockNumber segno)
+segfiles_shrink(void)
 {
-	AnagoSegFile *file;
+	return segfile_close_oldest(&files.sets[0][0], ANAGO_SEGFILES);
+}
+
+/* Entry of the set that can be filled now, or NULL if all are in use. */
+static SegFile *
+segfile_make_room(SegFile *set)
+{
+	for (;;)
+	{
+		for (int i = 0; i < ANAGO_SEGFILES_WAYS; i++)
+			if (set[i].used == 0)
+				return &set[i];
+		if (segfile_close_oldest(set, ANAGO_SEGFILES_WAYS) < 0)
+			return NULL;
+	}
+}
+
+/* Permission for one more descriptor; 0 or what anago_segfile_get() returns. */
+static int
+segfile_acquire(void)
+{
+	while (files.nopen >= segfiles_limit() || !AcquireExternalFD())
+	{
+		int			ret = segfiles_shrink();
+
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+/*
+ * A descriptor, or what anago_segfile_get() returns.  When the process or the
+ * system has none left, fd.c has closed all of its own before it says so.
+ */
+static int
+segfile_open_path(const char *path)
+{
+	int			fd;
+
+	while ((fd = BasicOpenFile(path, O_RDONLY | PG_BINARY | O_CLOEXEC)) < 0)
+	{
+		int			ret;
+
+		if (errno != EMFILE && errno != ENFILE)
+			return ANAGO_SEGFILE_NONE;
+		ret = segfiles_shrink();
+		if (ret < 0)
+			return ret;
+	}
+	return fd;
+}
+
+static int
+segfile_open(SegFile *set, AnagoLocator locator, BlockNumber segno)
+{
+	SegFile    *file;
 	char		path[MAXPGPATH];
 	int			fd;
-	int			ret;
-
-	file = segfile_make_room(files, set);
-	if (file == NULL)
-		return ANAGO_SEGFILE_BUSY;
-	ret = segfile_acquire(files);
-	if (ret < 0)
-		return ret;
 
 	anago_segment_path(path, sizeof(path), locator, segno);
-	fd = BasicOpenFile(path, O_RDONLY | PG_BINARY | O_CLOEXEC);
+	file = segfile_make_room(set);
+	if (file == NULL)
+		return ANAGO_SEGFILE_BUSY;
+	fd = segfile_acquire();
+	if (fd < 0)
+		return fd;
+	fd = segfile_open_path(path);
 	if (fd < 0)
 	{
 		ReleaseExternalFD();
-		return ANAGO_SEGFILE_NONE;
+		return fd;
 	}
-	files->nopen++;
+	files.nopen++;
 	file->locator = locator;
 	file->segno = segno;
 	file->fd = fd;
-	file->used = ++files->clock;
+	file->used = ++files.clock;
 	return fd;
 }
 
 int
-anago_segfile_get(AnagoSegFiles *files, AnagoLocator locator, BlockNumber segno)
+anago_segfile_get(AnagoLocator locator, BlockNumber segno)
 {
 	uint32		hash = murmurhash32(ANAGO_LOCATOR_NUMBER(locator) * 31 + segno);
-	AnagoSegFile *set = files->files[hash % ANAGO_SEGFILES_SETS];
+	SegFile    *set = files.sets[hash % ANAGO_SEGFILES_SETS];
 
 	for (int i = 0; i < ANAGO_SEGFILES_WAYS; i++)
 	{
-		AnagoSegFile *file = &set[i];
+		SegFile    *file = &set[i];
 
 		if (file->used != 0 && file->segno == segno &&
 			ANAGO_LOCATOR_EQUALS(file->locator, locator))
 		{
-			file->used = ++files->clock;
+			file->used = ++files.clock;
 			return file->fd;
 		}
 	}
-	return segfile_open(files, set, locator, segno);
+	return segfile_open(set, locator, segno);
 }
 
 void
-anago_segfiles_close(AnagoSegFiles *files)
+anago_segfiles_close(void)
 {
-	for (int i = 0; i < ANAGO_SEGFILES && files->nopen > 0; i++)
+	for (int i = 0; i < ANAGO_SEGFILES && files.nopen > 0; i++)
 	{
-		AnagoSegFile *file = &files->files[0][0] + i;
+		SegFile    *file = &files.sets[0][0] + i;
 
 		if (file->used != 0)
-			segfile_close(files, file);
+			segfile_close(file);
 	}
-	Assert(files->nopen == 0);
+	Assert(files.nopen == 0);
 }
 
 #endif							/* HAVE_LIBURING */

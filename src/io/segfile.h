@@ -1,17 +1,20 @@
 /*-------------------------------------------------------------------------
  *
  * segfile.h
- *	  A small cache of read-only file descriptors of relation segments.
+ *	  The process's cache of read-only file descriptors of relation segments.
  *
  * Our own ring needs file descriptors; those of md.c are private to it and
- * may be closed at any moment.  One cache belongs to one query, and all its
- * descriptors are closed with it.
+ * may be closed at any moment.  All queries of the process share one cache,
+ * and all its descriptors are closed at the end of the transaction: while it
+ * runs, locks keep others from dropping or truncating a file that we have
+ * open, and what it drops itself goes after that.
  *
  * Invariants
  *	- at most ANAGO_SEGFILES descriptors are open, each of them reported to
- *	  fd.c as external;
+ *	  fd.c as external, and they are no more than half of what fd.c grants, so
+ *	  that some are left for others (postgres_fdw, dblink);
  *	- a descriptor handed out stays open until the next
- *	  anago_segfiles_new_batch().
+ *	  anago_segfiles_new_batch() or anago_segfiles_close().
  *
  *-------------------------------------------------------------------------
  */
@@ -30,26 +33,10 @@
 #define ANAGO_SEGFILE_NONE	(-1)	/* cannot be opened */
 #define ANAGO_SEGFILE_BUSY	(-2)	/* only with the next batch */
 
-typedef struct AnagoSegFile
-{
-	AnagoLocator locator;
-	BlockNumber segno;
-	int			fd;
-	uint64		used;			/* time of last use; 0: entry is empty */
-} AnagoSegFile;
+extern void anago_segfiles_new_batch(void);
+extern int	anago_segfile_get(AnagoLocator locator, BlockNumber segno);
 
-typedef struct AnagoSegFiles
-{
-	uint64		clock;			/* counts uses */
-	uint64		batch;			/* clock when the current batch began */
-	int			nopen;
-	AnagoSegFile files[ANAGO_SEGFILES_SETS][ANAGO_SEGFILES_WAYS];
-} AnagoSegFiles;
-
-/* The struct starts zeroed. */
-extern void anago_segfiles_new_batch(AnagoSegFiles *files);
-extern int	anago_segfile_get(AnagoSegFiles *files, AnagoLocator locator,
-							  BlockNumber segno);
-extern void anago_segfiles_close(AnagoSegFiles *files);
+/* Close all.  Nothing that was handed out may wait for submission. */
+extern void anago_segfiles_close(void);
 
 #endif							/* ANAGO_SEGFILE_H */

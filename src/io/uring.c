@@ -22,6 +22,7 @@
 
 #ifdef HAVE_LIBURING
 
+#include "access/xact.h"
 #include "storage/bufmgr.h"
 
 #include "compat.h"
@@ -47,7 +48,6 @@ typedef struct UringIo
 {
 	AnagoIo		base;
 	AnagoRingUser user;
-	AnagoSegFiles files;
 
 	int			nslots;			/* size of the arrays */
 	int			nused;			/* slots [nused, nslots) were never used */
@@ -83,6 +83,7 @@ uring_take_slot(UringIo *io, AnagoIoRead *read)
 	io->slots[slot].state = URING_ISSUED;
 	io->slots[slot].batch = io->batch;
 	read->slot = slot;
+	read->issue = ANAGO_IO_ISSUED;
 	read->inlined = false;
 	return slot;
 }
@@ -167,11 +168,52 @@ uring_available(const char **why, const char **hint)
 	return anago_ring_available(why, hint);
 }
 
+/*
+ * Descriptors do not outlive the transaction, so that the space of files that
+ * were dropped is not kept.  What a subtransaction made and takes back, too.
+ */
+static void
+uring_close_files(void)
+{
+	anago_ring_submit();
+	anago_segfiles_close();
+}
+
+static void
+uring_xact_callback(XactEvent event, void *arg)
+{
+	if (event != XACT_EVENT_PRE_COMMIT &&
+		event != XACT_EVENT_PARALLEL_PRE_COMMIT &&
+		event != XACT_EVENT_PRE_PREPARE)
+		uring_close_files();
+}
+
+static void
+uring_subxact_callback(SubXactEvent event, SubTransactionId mine,
+					   SubTransactionId parent, void *arg)
+{
+	if (event == SUBXACT_EVENT_ABORT_SUB)
+		uring_close_files();
+}
+
+static void
+uring_watch_transactions(void)
+{
+	static bool watching = false;
+
+	if (watching)
+		return;
+	RegisterXactCallback(uring_xact_callback, NULL);
+	RegisterSubXactCallback(uring_subxact_callback, NULL);
+	watching = true;
+}
+
 static AnagoIo *
 uring_begin(int max_inflight)
 {
 	UringIo    *io = palloc0(sizeof(UringIo));
 
+	uring_watch_transactions();
 	io->nslots = max_inflight;
 	io->free = palloc(sizeof(int) * max_inflight);
 	io->done = palloc(sizeof(int) * max_inflight);
@@ -186,10 +228,7 @@ uring_begin(int max_inflight)
 static void
 uring_end(AnagoIo *base)
 {
-	UringIo    *io = (UringIo *) base;
-
-	anago_ring_detach(&io->user);
-	anago_segfiles_close(&io->files);
+	anago_ring_detach(&((UringIo *) base)->user);
 }
 
 static int
@@ -217,7 +256,7 @@ uring_prepare(UringIo *io, AnagoIoRead *read)
 	{
 		if (anago_ring_room() == 0)
 			return false;
-		fd = anago_segfile_get(&io->files, ANAGO_REL_LOCATOR(read->rel), segno);
+		fd = anago_segfile_get(ANAGO_REL_LOCATOR(read->rel), segno);
 		if (fd == ANAGO_SEGFILE_BUSY)
 			return false;
 	}
@@ -226,9 +265,12 @@ uring_prepare(UringIo *io, AnagoIoRead *read)
 	if (slot < 0)
 		return false;
 	if (fd >= 0)
+	{
 		anago_ring_read(&io->user, slot, fd, (off_t) segblk * BLCKSZ);
-	else
-		uring_slot_done(io, slot);	/* no hint is possible */
+		return true;
+	}
+	read->issue = anago_ring_usable() ? ANAGO_IO_NO_DESCRIPTOR : ANAGO_IO_NO_RING;
+	uring_slot_done(io, slot);
 	return true;
 }
 
@@ -241,8 +283,10 @@ uring_issue_batch(UringIo *io, AnagoIoRead **reads, int n)
 {
 	int			accepted = 0;
 
+	/* What an error left prepared has descriptors of the batch before. */
+	anago_ring_submit();
+	anago_segfiles_new_batch();
 	io->batch++;
-	anago_segfiles_new_batch(&io->files);
 	while (accepted < n && uring_prepare(io, reads[accepted]))
 		accepted++;
 	anago_ring_submit();

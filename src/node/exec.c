@@ -170,6 +170,8 @@ add_to_stats(const AnagoScanState *state)
 	totals.reads = all.pages.reads;
 	totals.shared_reads = all.pages.shared_reads;
 	totals.sync_reads = all.pages.sync_reads;
+	totals.no_descriptor = all.pages.sync[ANAGO_SYNC_NO_DESCRIPTOR];
+	totals.given_up = anago_reads_given_up(&all.pages);
 	totals.latency_sum_us = all.pages.latency_sum_us;
 	totals.fallbacks = all.fallbacks + new_fallbacks();
 	anago_stats_add(&totals);

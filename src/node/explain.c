@@ -213,6 +213,46 @@ method_text(const AnagoCounters *c)
 	return c->method[0] != '\0' ? c->method : "none";
 }
 
+/* Why blocks were read in place, by AnagoSyncReason. */
+static const struct
+{
+	const char *text;
+	const char *property;
+}			sync_reasons[ANAGO_SYNC_REASONS] = {
+	[ANAGO_SYNC_METHOD] = {"method", "Method"},
+	[ANAGO_SYNC_ALONE] = {"alone", "Alone"},
+	[ANAGO_SYNC_CACHED] = {"cached", "Cached"},
+	[ANAGO_SYNC_UNFORESEEN] = {"unforeseen", "Unforeseen"},
+	[ANAGO_SYNC_NO_DESCRIPTOR] = {"no_descriptor", "No Descriptor"},
+	[ANAGO_SYNC_NO_RING] = {"no_ring", "No Ring"},
+};
+
+static void
+show_sync_text(ExplainState *es, const AnagoPageCounters *pages)
+{
+	if (pages->sync_reads == 0)
+		return;
+	indent_text(es);
+	appendStringInfoString(es->str, "Synchronous:");
+	for (int i = 0; i < ANAGO_SYNC_REASONS; i++)
+		if (pages->sync[i] > 0)
+			appendStringInfo(es->str, " %s=" INT64_FORMAT,
+							 sync_reasons[i].text, pages->sync[i]);
+	appendStringInfoChar(es->str, '\n');
+}
+
+static void
+show_sync(ExplainState *es, const AnagoPageCounters *pages)
+{
+	const char *group = "Synchronous Reads by Reason";
+
+	ExplainPropertyInteger("Synchronous Reads", NULL, pages->sync_reads, es);
+	ExplainOpenGroup(group, group, true, es);
+	for (int i = 0; i < ANAGO_SYNC_REASONS; i++)
+		ExplainPropertyInteger(sync_reasons[i].property, NULL, pages->sync[i], es);
+	ExplainCloseGroup(group, group, true, es);
+}
+
 static void
 show_run_text(const ExplainCxt *cxt, const AnagoCounters *c, double mean)
 {
@@ -226,8 +266,13 @@ show_run_text(const ExplainCxt *cxt, const AnagoCounters *c, double mean)
 	indent_text(es);
 	appendStringInfo(str, "Reads: method=%s issued=" INT64_FORMAT
 					 " shared=" INT64_FORMAT " synchronous=" INT64_FORMAT
-					 " hits=" INT64_FORMAT "\n", method_text(c), c->pages.reads,
+					 " hits=" INT64_FORMAT, method_text(c), c->pages.reads,
 					 c->pages.shared_reads, c->pages.sync_reads, c->pages.hits);
+	if (anago_reads_given_up(&c->pages) > 0)
+		appendStringInfo(str, " given_up=" INT64_FORMAT,
+						 anago_reads_given_up(&c->pages));
+	appendStringInfoChar(str, '\n');
+	show_sync_text(es, &c->pages);
 	if (c->pages.reads == 0)
 		return;
 	indent_text(es);
@@ -255,7 +300,8 @@ show_run(const ExplainCxt *cxt, const AnagoCounters *c, double mean)
 	ExplainPropertyText("I/O Method", method_text(c), es);
 	ExplainPropertyInteger("Reads Issued", NULL, c->pages.reads, es);
 	ExplainPropertyInteger("Shared Reads", NULL, c->pages.shared_reads, es);
-	ExplainPropertyInteger("Synchronous Reads", NULL, c->pages.sync_reads, es);
+	ExplainPropertyInteger("Reads Given Up", NULL, anago_reads_given_up(&c->pages), es);
+	show_sync(es, &c->pages);
 	ExplainPropertyInteger("Hits", NULL, c->pages.hits, es);
 	ExplainPropertyInteger("Peak Reads in Flight", NULL, c->pages.inflight_peak, es);
 	ExplainPropertyFloat("Mean Reads in Flight", NULL, mean, 1, es);

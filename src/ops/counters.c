@@ -26,7 +26,10 @@ add_pages(AnagoPageCounters *to, const AnagoPageCounters *from)
 	to->hits += from->hits;
 	to->reads += from->reads;
 	to->shared_reads += from->shared_reads;
+	to->collected += from->collected;
 	to->sync_reads += from->sync_reads;
+	for (int i = 0; i < ANAGO_SYNC_REASONS; i++)
+		to->sync[i] += from->sync[i];
 	to->inflight_sum += from->inflight_sum;
 	to->inflight_peak = Max(to->inflight_peak, from->inflight_peak);
 	to->latency_sum_us += from->latency_sum_us;
@@ -62,12 +65,25 @@ anago_counters_add(AnagoCounters *to, const AnagoCounters *from)
 		add_step(&to->steps[i], &from->steps[i]);
 }
 
+/* What tasks and rows take now, unless it was more before. */
+void
+anago_query_note_memory(const AnagoQuery *query, AnagoCounters *counters)
+{
+	int64		memory;
+
+	if (query->sched == NULL)
+		return;
+	memory = MemoryContextMemAllocated(query->context, true);
+	/* a participant's tasks are in there */
+	if (query->share == NULL)
+		memory += anago_sched_memory(query->sched);
+	counters->memory = Max(counters->memory, memory);
+}
+
 /* `counters` may be query->before itself. */
 void
 anago_query_count(const AnagoQuery *query, AnagoCounters *counters)
 {
-	int64		memory;
-
 	/* what stands in shared memory has room for these steps alone */
 	if (counters != query->before)
 		memcpy(counters, query->before, anago_counters_size(query->nsteps));
@@ -84,11 +100,7 @@ anago_query_count(const AnagoQuery *query, AnagoCounters *counters)
 				sizeof(counters->method));
 	add_sched(&counters->sched, anago_sched_counters(query->sched));
 	add_pages(&counters->pages, anago_pages_counters(query->pages));
-	memory = MemoryContextMemAllocated(query->context, true);
-	/* a participant's tasks are in there */
-	if (query->share == NULL)
-		memory += anago_sched_memory(query->sched);
-	counters->memory = Max(counters->memory, memory);
+	anago_query_note_memory(query, counters);
 }
 
 void

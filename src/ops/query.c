@@ -194,6 +194,40 @@ renew_slot(AnagoQuery *query)
 	query->bound = NULL;
 }
 
+/* Let go of the pins that operators hold between calls. */
+static void
+release_pins(AnagoQuery *query)
+{
+	for (int i = 0; i < query->nsteps; i++)
+	{
+		AnagoStep  *step = &query->steps[i];
+
+		if (step->visit != NULL)
+			anago_heap_abandon(step);
+		if (BufferIsValid(step->vmbuffer))
+			ReleaseBuffer(step->vmbuffer);
+		step->vmbuffer = InvalidBuffer;
+	}
+}
+
+/*
+ * No row comes any more, or all begins anew: pins, tasks, reads and memory of
+ * rows go.  An Append keeps thousands of nodes that have ended until the query
+ * ends; what is left of each should be small.
+ */
+static void
+let_go(AnagoQuery *query)
+{
+	release_pins(query);
+	anago_query_note_memory(query, query->before);
+	if (query->sched != NULL)
+		anago_sched_reset(query->sched);
+	/* a participant's scheduler is in there */
+	if (query->share == NULL)
+		MemoryContextReset(query->context);
+	query->bound = NULL;
+}
+
 /* As a participant of a parallel query. */
 static bool
 next_shared(AnagoQuery *query)
@@ -205,7 +239,11 @@ next_shared(AnagoQuery *query)
 		row = anago_sched_run(query->sched);
 	while (!row && anago_spread_more(query));
 	anago_share_visit(query->share);
-	query->exhausted = !row;
+	if (!row)
+	{
+		let_go(query);
+		query->exhausted = true;
+	}
 	return row;
 }
 
@@ -228,24 +266,9 @@ anago_query_next(AnagoQuery *query)
 		return next_shared(query);
 	if (anago_sched_run(query->sched))
 		return true;
+	let_go(query);
 	query->exhausted = true;
 	return false;
-}
-
-/* Let go of the pins that operators hold between calls. */
-static void
-release_pins(AnagoQuery *query)
-{
-	for (int i = 0; i < query->nsteps; i++)
-	{
-		AnagoStep  *step = &query->steps[i];
-
-		if (step->visit != NULL)
-			anago_heap_abandon(step);
-		if (BufferIsValid(step->vmbuffer))
-			ReleaseBuffer(step->vmbuffer);
-		step->vmbuffer = InvalidBuffer;
-	}
 }
 
 void
@@ -307,12 +330,8 @@ anago_query_rescan(AnagoQuery *query)
 	if (!query->started && !query->exhausted)
 		return;
 	anago_query_part(query);
-	release_pins(query);
-	if (query->sched != NULL)
-		anago_sched_reset(query->sched);
-	MemoryContextReset(query->context);
+	let_go(query);
 	ReScanExprContext(query->econtext);
-	query->bound = NULL;
 	for (int i = 0; i < query->nsteps; i++)
 		query->steps[i].gate_known = false;
 	query->started = query->exhausted = false;

@@ -207,7 +207,8 @@ struct AnagoQuery
 	int			give_n;			/* and how many rows it is to be given */
 	int64		given;			/* rows given away */
 	AnagoCounters *published;	/* of this process, in the segment, or NULL */
-	AnagoCounters *before;		/* of schedulers that have ended */
+	AnagoCounters *before;		/* of schedulers that have ended; memory: of
+								 * all that has been let go */
 	bool		in_parts;		/* anago.mode = static, with a share */
 	AnagoParts *parts;			/* this process's part, or NULL */
 
@@ -272,6 +273,7 @@ extern void anago_query_shutdown(AnagoQuery *query);
 /* counters.c: what this process has done so far, and the sum of two. */
 extern void anago_query_count(const AnagoQuery *query, AnagoCounters *counters);
 extern void anago_query_publish(AnagoQuery *query);
+extern void anago_query_note_memory(const AnagoQuery *query, AnagoCounters *counters);
 extern void anago_counters_add(AnagoCounters *to, const AnagoCounters *from);
 
 #endif							/* ANAGO_QUERY_H */

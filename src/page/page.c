@@ -44,21 +44,38 @@ static AnagoHitRun latest_hit_run;
 
 /* ---- begin, reset, end ---- */
 
-/* At the first miss, or when somebody asks for the method. */
+/* At the first miss. */
 static void
 pages_begin_io(AnagoPages *pages)
 {
-	MemoryContext old = MemoryContextSwitchTo(pages->context);
+	MemoryContext old;
 
 	Assert(pages->io == NULL);
+	pages->io_context = AllocSetContextCreate(pages->context, "anago reads",
+											  ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(pages->io_context);
 	pages->inflight = anago_inflight_create();
 	pages->io = anago_io_begin(pages->max_inflight);
+	pages->method = pages->io->ops->name;
 	pages->capacity = pages->io->ops->capacity(pages->io);
 	Assert(pages->capacity <= pages->max_inflight);
 	if (pages->capacity == 0)
 		pages->synchronous = true;
-	pages->window = Max(Min(ANAGO_WINDOW_START, pages->capacity), 1);
+	pages->window = Max(Min(pages->window, pages->capacity), 1);
 	MemoryContextSwitchTo(old);
+}
+
+static void
+pages_end_io(AnagoPages *pages)
+{
+	if (pages->io == NULL)
+		return;
+	anago_io_end(pages->io);
+	MemoryContextDelete(pages->io_context);
+	pages->io = NULL;
+	pages->io_context = NULL;
+	pages->inflight = NULL;
+	dlist_init(&pages->free);
 }
 
 AnagoPages *
@@ -72,6 +89,7 @@ anago_pages_begin(bool synchronous, int max_inflight, AnagoBudget *budget,
 	pages->wake = wake;
 	pages->wake_arg = wake_arg;
 	pages->synchronous = synchronous;
+	pages->method = synchronous ? anago_io_sync_ops.name : "";
 	pages->budget = budget;
 	pages->max_inflight = max_inflight;
 	pages->window = synchronous ? 1 : Min(ANAGO_WINDOW_START, max_inflight);
@@ -85,10 +103,20 @@ anago_pages_begin(bool synchronous, int max_inflight, AnagoBudget *budget,
 	return pages;
 }
 
+/* Is the method one that also decides about hits? */
+static inline bool
+pages_simulated(const AnagoPages *pages)
+{
+	return pages->io != NULL && pages->io->ops->hide_hit != NULL;
+}
+
+/* The simulator stays: its history goes on. */
 void
 anago_pages_reset(AnagoPages *pages)
 {
 	anago_reads_free_all(pages);
+	if (!pages_simulated(pages))
+		pages_end_io(pages);
 }
 
 void
@@ -96,8 +124,7 @@ anago_pages_end(AnagoPages *pages)
 {
 	anago_reads_free_all(pages);
 	latest_hit_run = pages->hit_run;
-	if (pages->io != NULL)
-		anago_io_end(pages->io);
+	pages_end_io(pages);
 }
 
 void
@@ -114,13 +141,6 @@ anago_page_forget(AnagoPages *pages, AnagoWaiter *waiter)
 }
 
 /* ---- requests ---- */
-
-/* Is the method one that also decides about hits? */
-static inline bool
-pages_simulated(const AnagoPages *pages)
-{
-	return pages->io != NULL && pages->io->ops->hide_hit != NULL;
-}
 
 /*
  * Is the block in shared buffers?  A block that another process is just
@@ -146,9 +166,10 @@ read_buffer(Relation rel, BlockNumber blkno, bool *hit)
 	return buffer;
 }
 
-/* Answer at once. */
+/* Answer at once; `reason` is why, if the block is not in shared buffers. */
 static Buffer
-page_read_now(AnagoPages *pages, Relation rel, BlockNumber blkno)
+page_read_now(AnagoPages *pages, Relation rel, BlockNumber blkno,
+			  AnagoSyncReason reason)
 {
 	bool		hit;
 	Buffer		buffer = read_buffer(rel, blkno, &hit);
@@ -161,7 +182,7 @@ page_read_now(AnagoPages *pages, Relation rel, BlockNumber blkno)
 	}
 	else
 	{
-		pages->counters.sync_reads++;
+		anago_count_sync(pages, reason);
 		anago_hit_run_miss(&pages->hit_run);
 	}
 	return buffer;
@@ -176,7 +197,7 @@ page_read_timed(AnagoPages *pages, Relation rel, BlockNumber blkno)
 	Buffer		buffer;
 
 	INSTR_TIME_SET_CURRENT(start);
-	buffer = page_read_now(pages, rel, blkno);
+	buffer = page_read_now(pages, rel, blkno, ANAGO_SYNC_CACHED);
 	INSTR_TIME_SET_CURRENT(end);
 	INSTR_TIME_SUBTRACT(end, start);
 	anago_cutoff_sync_read(&pages->cutoff, INSTR_TIME_GET_MICROSEC(end));
@@ -199,7 +220,7 @@ page_collect(AnagoPages *pages, AnagoWaiter *waiter)
 		Assert(read->state == READ_COLLECTED);
 		buffer = read_buffer(read->io.rel, read->io.blkno, &hit);
 		if (!hit)
-			pages->counters.sync_reads++;
+			anago_count_sync(pages, ANAGO_SYNC_UNFORESEEN);
 	}
 	waiter->read = NULL;
 	anago_read_leave(pages, read);
@@ -231,12 +252,12 @@ page_miss(AnagoPages *pages, Relation rel, const AnagoBlockKey *key,
 {
 	AnagoRead  *read;
 
+	if (pages->cutoff.sync)
+		return page_read_timed(pages, rel, key->blkno);
 	if (pages->io == NULL)
 		pages_begin_io(pages);
 	if (pages->synchronous)
-		return page_read_now(pages, rel, key->blkno);
-	if (pages->cutoff.sync)
-		return page_read_timed(pages, rel, key->blkno);
+		return page_read_now(pages, rel, key->blkno, ANAGO_SYNC_METHOD);
 
 	anago_hit_run_miss(&pages->hit_run);
 	read = anago_read_want(pages, rel, key, waiter->priority);
@@ -244,12 +265,15 @@ page_miss(AnagoPages *pages, Relation rel, const AnagoBlockKey *key,
 	return InvalidBuffer;
 }
 
-/* Requests that are answered without a look at what is resident. */
+/* Requests that are answered without a look at what is resident, and why. */
 static inline bool
-is_answered_now(const AnagoPages *pages, Relation rel)
+is_answered_now(const AnagoPages *pages, Relation rel, AnagoSyncReason *why)
 {
-	return pages->synchronous || anago_hit_run_trusted(&pages->hit_run) ||
-		RelationUsesLocalBuffers(rel);
+	*why = ANAGO_SYNC_METHOD;
+	if (pages->synchronous || RelationUsesLocalBuffers(rel))
+		return true;
+	*why = ANAGO_SYNC_UNFORESEEN;
+	return anago_hit_run_trusted(&pages->hit_run);
 }
 
 Buffer
@@ -258,6 +282,7 @@ anago_page_get(AnagoPages *pages, Relation rel, BlockNumber blkno,
 {
 	AnagoBlockKey key;
 	AnagoRead  *read;
+	AnagoSyncReason why;
 
 	Assert(!waiter->waiting && waiter->priority < ANAGO_PRIORITIES);
 	if (waiter->read != NULL)
@@ -265,8 +290,8 @@ anago_page_get(AnagoPages *pages, Relation rel, BlockNumber blkno,
 		Assert(waiter->read->io.blkno == blkno);
 		return page_collect(pages, waiter);
 	}
-	if (is_answered_now(pages, rel))
-		return page_read_now(pages, rel, blkno);
+	if (is_answered_now(pages, rel, &why))
+		return page_read_now(pages, rel, blkno, why);
 
 	key.locator = ANAGO_REL_LOCATOR(rel);
 	key.blkno = blkno;
@@ -275,19 +300,21 @@ anago_page_get(AnagoPages *pages, Relation rel, BlockNumber blkno,
 		return page_share(pages, read, waiter);
 
 	if (block_is_resident(rel, blkno) && !hit_is_hidden(pages))
-		return page_read_now(pages, rel, blkno);
+		return page_read_now(pages, rel, blkno, ANAGO_SYNC_UNFORESEEN);
 	return page_miss(pages, rel, &key, waiter);
 }
 
 Buffer
 anago_page_try(AnagoPages *pages, Relation rel, BlockNumber blkno)
 {
+	AnagoSyncReason why;
+
 	if (anago_reads_open(pages) > 0)
 		return InvalidBuffer;
-	if (is_answered_now(pages, rel))
-		return page_read_now(pages, rel, blkno);
+	if (is_answered_now(pages, rel, &why))
+		return page_read_now(pages, rel, blkno, why);
 	if (block_is_resident(rel, blkno) && !hit_is_hidden(pages))
-		return page_read_now(pages, rel, blkno);
+		return page_read_now(pages, rel, blkno, ANAGO_SYNC_UNFORESEEN);
 	return pages->cutoff.sync ? page_read_timed(pages, rel, blkno) : InvalidBuffer;
 }
 
@@ -471,7 +498,5 @@ anago_pages_counters(const AnagoPages *pages)
 const char *
 anago_pages_method(const AnagoPages *pages)
 {
-	if (pages->io == NULL)
-		return pages->synchronous ? anago_io_sync_ops.name : "";
-	return pages->io->ops->name;
+	return pages->method;
 }

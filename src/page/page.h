@@ -19,9 +19,9 @@
  *	- between calls this layer holds no pin but those of reads that the
  *	  `pgaio` method has on their way or that nobody has collected yet, and
  *	  these stay within the backend's pin limit;
- *	- hits + reads + shared_reads + sync_reads of the counters is the number of
- *	  requests, but for reads given up, and blocks that were read but evicted
- *	  before the last of their waiters came.
+ *	- hits + collected + shared_reads + sync_reads of the counters is the number
+ *	  of requests, but for waiters that did not come back, and blocks that were
+ *	  read but evicted before the last of their waiters came.
  *
  * Portions of the reasoning follow PostgreSQL's read_stream.c (look-ahead
  * distance that doubles while it pays) and aio/README.md.
@@ -63,19 +63,42 @@ typedef struct AnagoWaiter
 /* Called for each waiter whose block is near; must not call back in here. */
 typedef void (*AnagoWakeCallback) (void *arg, AnagoWaiter *waiter);
 
+/* Why a block was read by ReadBuffer(), with nothing on its way meanwhile. */
+typedef enum AnagoSyncReason
+{
+	ANAGO_SYNC_METHOD,			/* method sync, anago.mode = serial, temporary
+								 * table */
+	ANAGO_SYNC_ALONE,			/* the only one wanted, with nothing else to do */
+	ANAGO_SYNC_CACHED,			/* the kernel's page cache was warm (adapt.h) */
+	ANAGO_SYNC_UNFORESEEN,		/* it was taken to be in shared buffers */
+	ANAGO_SYNC_NO_DESCRIPTOR,	/* no file descriptor for a hint read */
+	ANAGO_SYNC_NO_RING			/* the ring broke */
+} AnagoSyncReason;
+
+#define ANAGO_SYNC_REASONS	(ANAGO_SYNC_NO_RING + 1)
+
 /* What happened since anago_pages_begin; times in microseconds. */
 typedef struct AnagoPageCounters
 {
 	int64		hits;			/* blocks found in shared buffers */
 	int64		reads;			/* reads issued */
+	int64		collected;		/* of these, reads that a task came for */
 	int64		shared_reads;	/* waiters that joined another's read */
-	int64		sync_reads;		/* blocks read by ReadBuffer() alone */
+	int64		sync_reads;		/* blocks read by ReadBuffer() alone, */
+	int64		sync[ANAGO_SYNC_REASONS];	/* and why */
 	int64		inflight_sum;	/* sum over issued reads of reads in flight
 								 * then */
 	int64		inflight_peak;
 	double		latency_sum_us; /* from issue to seen complete, all reads */
 	int64		blocked_waits;	/* times the process slept for a read */
 } AnagoPageCounters;
+
+/* Reads issued that no task came for: a LIMIT was reached, a match found... */
+static inline int64
+anago_reads_given_up(const AnagoPageCounters *counters)
+{
+	return counters->reads - counters->collected;
+}
 
 /*
  * Begin: memory comes from CurrentMemoryContext and lives as long as it.
@@ -90,11 +113,13 @@ extern AnagoPages *anago_pages_begin(bool synchronous, int max_inflight,
 
 /*
  * Forget all waiters and reads; pins go; nothing is waited for.  Waiters are
- * not touched: zero them before they are used again.
+ * not touched: zero them before they are used again.  The I/O method is let go
+ * with its memory and begins again at the next miss: this is for the end of a
+ * scan as for its beginning.
  */
 extern void anago_pages_reset(AnagoPages *pages);
 
-/* As reset, then release all that outlives memory (file descriptors...). */
+/* As reset; the last call. */
 extern void anago_pages_end(AnagoPages *pages);
 
 /* See top.  Main fork only. */

@@ -127,7 +127,7 @@ read_alloc(AnagoPages *pages)
 {
 	if (dlist_is_empty(&pages->free))
 	{
-		AnagoRead  *chunk = MemoryContextAllocZero(pages->context,
+		AnagoRead  *chunk = MemoryContextAllocZero(pages->io_context,
 												   sizeof(AnagoRead) * READS_PER_CHUNK);
 
 		for (int i = 0; i < READS_PER_CHUNK; i++)
@@ -147,6 +147,7 @@ anago_read_want(AnagoPages *pages, Relation rel, const AnagoBlockKey *key,
 	read->io.rel = rel;
 	read->io.blkno = key->blkno;
 	read->io.slot = -1;
+	read->io.issue = ANAGO_IO_ISSUED;
 	read->io.inlined = false;
 	read->key = *key;
 	read->state = READ_WANTED;
@@ -170,6 +171,8 @@ anago_read_issued(AnagoPages *pages, AnagoRead *read, instr_time now)
 	read->issued = now;
 	dlist_push_tail(&pages->active, &read->node);
 	pages->ninflight++;
+	if (read->io.issue != ANAGO_IO_ISSUED)
+		return;
 
 	counters->reads++;
 	counters->inflight_sum += pages->ninflight;
@@ -194,10 +197,13 @@ anago_read_done(AnagoPages *pages, AnagoRead *read, instr_time now)
 	leave_flight(pages);
 	pages->ndone++;
 
-	INSTR_TIME_SUBTRACT(now, read->issued);
-	pages->latency_us = INSTR_TIME_GET_MICROSEC(now);
-	pages->counters.latency_sum_us += pages->latency_us;
-	anago_cutoff_async_read(&pages->cutoff, read->io.inlined);
+	if (read->io.issue == ANAGO_IO_ISSUED)
+	{
+		INSTR_TIME_SUBTRACT(now, read->issued);
+		pages->latency_us = INSTR_TIME_GET_MICROSEC(now);
+		pages->counters.latency_sum_us += pages->latency_us;
+		anago_cutoff_async_read(&pages->cutoff, read->io.inlined);
+	}
 	wake_waiters(pages, read);
 }
 
@@ -210,8 +216,27 @@ anago_read_alone(AnagoPages *pages, AnagoRead *read)
 	read->alone = true;
 	dlist_push_tail(&pages->active, &read->node);
 	pages->ndone++;
-	pages->counters.sync_reads++;
+	anago_count_sync(pages, ANAGO_SYNC_ALONE);
 	wake_waiters(pages, read);
+}
+
+static void
+count_collected(AnagoPages *pages, const AnagoRead *read)
+{
+	if (read->alone)
+		return;					/* counted already */
+	switch (read->io.issue)
+	{
+		case ANAGO_IO_ISSUED:
+			pages->counters.collected++;
+			break;
+		case ANAGO_IO_NO_DESCRIPTOR:
+			anago_count_sync(pages, ANAGO_SYNC_NO_DESCRIPTOR);
+			break;
+		case ANAGO_IO_NO_RING:
+			anago_count_sync(pages, ANAGO_SYNC_NO_RING);
+			break;
+	}
 }
 
 /* DONE -> COLLECTED.  May raise the error of a failed read. */
@@ -226,6 +251,7 @@ anago_read_finish(AnagoPages *pages, AnagoRead *read)
 	else
 		buffer = pages->io->ops->finish(pages->io, &read->io);
 	Assert(BufferIsValid(buffer));
+	count_collected(pages, read);
 
 	anago_inflight_remove(pages->inflight, &read->key);
 	read->state = READ_COLLECTED;

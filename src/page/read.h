@@ -66,7 +66,9 @@ struct AnagoRead
 
 struct AnagoPages
 {
-	AnagoIo    *io;				/* NULL until the first miss */
+	AnagoIo    *io;				/* NULL until the first miss after a reset */
+	MemoryContext io_context;	/* its, and that of all reads; NULL as io is */
+	const char *method;			/* name of it or the latest one; "": none yet */
 	bool		synchronous;	/* every request is answered at once */
 	AnagoWakeCallback wake;
 	void	   *wake_arg;
@@ -83,7 +85,7 @@ struct AnagoPages
 
 	AnagoHitRun hit_run;
 	AnagoCutoff cutoff;
-	AnagoInflight *inflight;	/* NULL until the first miss */
+	AnagoInflight *inflight;	/* NULL as io is */
 	dlist_head	active;			/* reads INFLIGHT, DONE, COLLECTED */
 	dlist_head	free;
 	uint64		nonempty[ANAGO_QUEUE_WORDS];
@@ -97,6 +99,13 @@ static inline int
 anago_reads_open(const AnagoPages *pages)
 {
 	return pages->nwanted + pages->ninflight + pages->ndone;
+}
+
+static inline void
+anago_count_sync(AnagoPages *pages, AnagoSyncReason reason)
+{
+	pages->counters.sync_reads++;
+	pages->counters.sync[reason]++;
 }
 
 /* The transitions. */

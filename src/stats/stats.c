@@ -44,6 +44,8 @@ typedef enum StatsCounter
 	STATS_READS,
 	STATS_SHARED_READS,
 	STATS_SYNC_READS,
+	STATS_NO_DESCRIPTOR,
+	STATS_GIVEN_UP,
 	STATS_LATENCY_US,
 	STATS_FALLBACKS,
 	STATS_COUNTERS
@@ -278,6 +280,8 @@ anago_stats_add(const AnagoQueryTotals *totals)
 	stats_count(s, STATS_READS, totals->reads);
 	stats_count(s, STATS_SHARED_READS, totals->shared_reads);
 	stats_count(s, STATS_SYNC_READS, totals->sync_reads);
+	stats_count(s, STATS_NO_DESCRIPTOR, totals->no_descriptor);
+	stats_count(s, STATS_GIVEN_UP, totals->given_up);
 	stats_count(s, STATS_LATENCY_US, (int64) totals->latency_sum_us);
 	stats_count(s, STATS_FALLBACKS, totals->fallbacks);
 }

@@ -30,10 +30,12 @@ typedef struct AnagoQueryTotals
 								 * in its parallel workers */
 	int64		rows;			/* rows that left steps, all steps together */
 	int64		tasks;			/* tasks run */
-	int64		hits;			/* these five as in AnagoPageCounters */
+	int64		hits;			/* these as in AnagoPageCounters */
 	int64		reads;
 	int64		shared_reads;
 	int64		sync_reads;
+	int64		no_descriptor;	/* of sync_reads, for want of a descriptor */
+	int64		given_up;		/* of reads, those that no task came for */
 	double		latency_sum_us;
 	int64		fallbacks;		/* I/O methods refused, see anago_io_fallbacks */
 } AnagoQueryTotals;
