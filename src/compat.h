@@ -20,6 +20,9 @@
  */
 
 #include "common/relpath.h"
+#include "executor/instrument.h"
+#include "pgstat.h"
+#include "portability/instr_time.h"
 #include "storage/buf_internals.h"
 #include "storage/fd.h"
 #include "utils/rel.h"
@@ -120,6 +123,37 @@ anago_direct_io(void)
 	return (io_direct_flags & IO_DIRECT_DATA) != 0;
 #else
 	return false;
+#endif
+}
+
+/* A wait for reads that has begun then: as core counts that of its own. */
+static inline void
+anago_count_read_time(instr_time start)
+{
+#if PG_VERSION_NUM >= 180000
+	pgstat_count_io_op_time(IOOBJECT_RELATION, IOCONTEXT_NORMAL, IOOP_READ,
+							start, 0, 0);
+#elif PG_VERSION_NUM >= 160000
+	pgstat_count_io_op_time(IOOBJECT_RELATION, IOCONTEXT_NORMAL, IOOP_READ,
+							start, 0);
+#else
+	instr_time	time;
+
+	INSTR_TIME_SET_CURRENT(time);
+	INSTR_TIME_SUBTRACT(time, start);
+	pgstat_count_buffer_read_time(INSTR_TIME_GET_MICROSEC(time));
+	INSTR_TIME_ADD(pgBufferUsage.blk_read_time, time);
+#endif
+}
+
+/* One block was read for us, not by core: for pg_stat_io (16). */
+static inline void
+anago_count_read_op(void)
+{
+#if PG_VERSION_NUM >= 180000
+	pgstat_count_io_op(IOOBJECT_RELATION, IOCONTEXT_NORMAL, IOOP_READ, 1, BLCKSZ);
+#elif PG_VERSION_NUM >= 160000
+	pgstat_count_io_op(IOOBJECT_RELATION, IOCONTEXT_NORMAL, IOOP_READ);
 #endif
 }
 

@@ -4,25 +4,12 @@
 
 use strict;
 use warnings FATAL => 'all';
-use File::Temp qw(tempdir);
 use FindBin;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
 require "$FindBin::RealBin/common.pl";
-
-my $compiler = $ENV{CC} || 'cc';
-plan skip_all => "no compiler ($compiler)"
-  if system("$compiler --version >/dev/null 2>&1") != 0;
-plan skip_all => 'no headers of liburing'
-  if system("printf '\\043include <liburing.h>\\n' | $compiler -E -x c - >/dev/null 2>&1") != 0;
-
-my $dir = tempdir(CLEANUP => 1);
-chmod 0755, $dir;
-is(system($compiler, '-Wall', '-shared', '-fPIC', '-o', "$dir/old_kernel.so",
-		"$FindBin::RealBin/old_kernel.c", '-ldl'),
-	0, 'old_kernel.c compiles');
 
 my $node = Anago::new_server('old_kernel', shared_buffers => '1MB');
 Anago::make_tables($node, 20000);
@@ -43,11 +30,8 @@ for my $q ($query, $scan)
 		'set anago.enable = off; ' . Anago::digest($q));
 }
 
-$node->stop;
-{
-	local $ENV{LD_PRELOAD} = "$dir/old_kernel.so";
-	$node->start;
-}
+plan skip_all => 'no compiler, or no headers of liburing'
+  unless Anago::preload($node, 'old_kernel');
 my $offset = -s $node->logfile;
 
 # One session, so that what one query leaves in the ring meets the next.

@@ -6,7 +6,6 @@
 use strict;
 use warnings FATAL => 'all';
 use Fcntl qw(O_ACCMODE O_RDONLY);
-use File::Temp qw(tempdir);
 use FindBin;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -116,18 +115,8 @@ $session->quit;
 # no descriptor at all
 SKIP:
 {
-	my $compiler = $ENV{CC} || 'cc';
-	my $dir = tempdir(CLEANUP => 1);
+	skip 'no compiler', 3 unless Anago::preload($node, 'no_descriptors');
 
-	skip "no compiler ($compiler)", 3
-	  if system($compiler, '-Wall', '-shared', '-fPIC', '-o', "$dir/no_descriptors.so",
-		"$FindBin::RealBin/no_descriptors.c", '-ldl') != 0;
-	chmod 0755, $dir;
-	$node->stop;
-	{
-		local $ENV{LD_PRELOAD} = "$dir/no_descriptors.so";
-		$node->start;
-	}
 	my $join = 'select a.id, b.id, b.v from a join b on b.aid = a.id where a.k between 100 and 400';
 	my $rows = $node->safe_psql('postgres', 'set anago.enable = off; ' . Anago::digest($join));
 

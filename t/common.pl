@@ -7,6 +7,8 @@ package Anago;
 
 use strict;
 use warnings FATAL => 'all';
+use File::Temp qw(tempdir);
+use FindBin;
 use File::Basename;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -223,6 +225,24 @@ sub finish
 
 	$session->{stderr} = '';
 	return ($out, $err);
+}
+
+# From now on the server has t/NAME.c preloaded, which stands between it and a
+# library.  False if that cannot be compiled here.
+sub preload
+{
+	my ($node, $name) = @_;
+	my $compiler = $ENV{CC} || 'cc';
+	my $dir = tempdir(CLEANUP => 1);
+
+	chmod 0755, $dir;
+	return 0
+	  if system("$compiler -Wall -shared -fPIC -o $dir/$name.so "
+		  . "$FindBin::RealBin/$name.c -ldl >/dev/null 2>&1") != 0;
+	$node->stop;
+	local $ENV{LD_PRELOAD} = "$dir/$name.so";
+	$node->start;
+	return 1;
 }
 
 # Is a method there, or do we get another one in its place?

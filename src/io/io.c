@@ -26,6 +26,7 @@
 #include "postgres.h"
 
 #include "access/parallel.h"
+#include "storage/bufmgr.h"
 #include "utils/memutils.h"
 
 #include "compat.h"
@@ -179,6 +180,24 @@ int64
 anago_io_fallbacks(void)
 {
 	return fallbacks;
+}
+
+instr_time
+anago_io_timing_start(void)
+{
+	instr_time	start;
+
+	INSTR_TIME_SET_ZERO(start);
+	if (track_io_timing)
+		INSTR_TIME_SET_CURRENT(start);
+	return start;
+}
+
+void
+anago_io_timing_end(instr_time start)
+{
+	if (!INSTR_TIME_IS_ZERO(start))
+		anago_count_read_time(start);
 }
 
 uint32

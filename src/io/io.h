@@ -16,6 +16,8 @@
  *	- an accepted read is returned by poll() exactly once, unless forgotten;
  *	- reads on their way (and, where ops->holds_pins, reads not yet finished
  *	  or forgotten) <= max_inflight of the AnagoIo;
+ *	- in pgBufferUsage a block counts as read from issue() on, whether or not
+ *	  it is finished: BUFFERS has what the device was asked for;
  *	- only finish(), and issue() of a method with holds_pins, raise errors;
  *	- what the kernel or another process may still write to (ring, scratch
  *	  area, ReadBuffersOperation) is in memory that lives as long as the
@@ -28,6 +30,7 @@
 
 #include "postgres.h"
 
+#include "portability/instr_time.h"
 #include "storage/block.h"
 #include "storage/buf.h"
 #include "utils/rel.h"
@@ -115,7 +118,10 @@ struct AnagoIoMethodOps
 	/* Pinned, valid buffer of a completed read.  Raises core's errors. */
 	Buffer		(*finish) (AnagoIo *io, AnagoIoRead *read);
 
-	/* An accepted, not yet finished read is no longer wanted.  No waiting. */
+	/*
+	 * An accepted, not yet finished read is no longer wanted.  No waiting.
+	 * The relation is still open.
+	 */
 	void		(*forget) (AnagoIo *io, AnagoIoRead *read);
 
 	/* Treat this resident block as absent?  NULL: never.  (sim) */
@@ -148,6 +154,13 @@ extern int	anago_io_expect(int max_inflight);
  * one.
  */
 extern int64 anago_io_fallbacks(void);
+
+/*
+ * Around a wait for reads in which core counts no time of its own: with
+ * track_io_timing it counts as time of reads (BUFFERS, pg_stat_io, database).
+ */
+extern instr_time anago_io_timing_start(void);
+extern void anago_io_timing_end(instr_time start);
 
 /* Wait event AnagoPageRead, for pgstat_report_wait_start(). */
 extern uint32 anago_io_wait_event(void);

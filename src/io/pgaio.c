@@ -413,16 +413,20 @@ pgaio_wait(AnagoIo *base)
 {
 	PgaioIo    *io = (PgaioIo *) base;
 	PgaioOp    *oldest;
+	instr_time	start;
 
 	if (io->ninflight == 0)
 		return;
 	oldest = dlist_head_element(PgaioOp, node, &io->inflight);
 	if (pgaio_op_over(oldest))
 		return;
+	/* WaitReadBuffers() will find it done, and counts no time then. */
+	start = anago_io_timing_start();
 	if (pgaio_server_uring() && slow_device)
 		pgaio_nap(oldest);
 	else
 		pgaio_wait_oldest(oldest);
+	anago_io_timing_end(start);
 }
 
 /* Take the operation out of its list and slot.  The pin is the caller's. */

@@ -254,7 +254,11 @@ void
 anago_ring_submit(void)
 {
 	int			tries = 0;
+	instr_time	start;
 
+	if (!ring.open || ring.prepared == 0)
+		return;
+	start = anago_io_timing_start();
 	while (ring.open && ring.prepared > 0)
 	{
 		int			ret = io_uring_submit(&ring.uring);
@@ -270,6 +274,7 @@ anago_ring_submit(void)
 		else
 			anago_ring_reap();
 	}
+	anago_io_timing_end(start);
 }
 
 /* One completion; is it of one of our reads? */
@@ -328,14 +333,18 @@ ring_wait(void)
 void
 anago_ring_sleep(void)
 {
+	instr_time	start;
+
 	Assert(ring.prepared == 0);
 	if (!ring.open || ring.inflight == 0)
 		return;
 
 	/* Time-out and signals look the same to us: the caller looks again. */
+	start = anago_io_timing_start();
 	pgstat_report_wait_start(anago_io_wait_event());
 	ring_wait();
 	pgstat_report_wait_end();
+	anago_io_timing_end(start);
 }
 
 #endif							/* HAVE_LIBURING */

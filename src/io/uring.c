@@ -267,6 +267,7 @@ uring_prepare(UringIo *io, AnagoIoRead *read)
 	if (fd >= 0)
 	{
 		anago_ring_read(&io->user, slot, fd, (off_t) segblk * BLCKSZ);
+		pgBufferUsage.shared_blks_read++;
 		return true;
 	}
 	read->issue = anago_ring_usable() ? ANAGO_IO_NO_DESCRIPTOR : ANAGO_IO_NO_RING;
@@ -344,10 +345,26 @@ uring_wait(AnagoIo *base)
 		anago_ring_sleep();
 }
 
+/* It is ReadBuffer() now that counts the block, as read or as a hit. */
 static Buffer
 uring_finish(AnagoIo *base, AnagoIoRead *read)
 {
+	if (read->issue == ANAGO_IO_ISSUED)
+		pgBufferUsage.shared_blks_read--;
 	return ReadBuffer(read->rel, read->blkno);
+}
+
+/*
+ * The device has read the block, or will, and no ReadBuffer() counts it.  In
+ * BUFFERS it was counted when it was issued.
+ */
+static void
+uring_count_given_up(const AnagoIoRead *read)
+{
+	if (read->issue != ANAGO_IO_ISSUED)
+		return;
+	pgstat_count_buffer_read(read->rel);
+	anago_count_read_op();
 }
 
 static void
@@ -361,6 +378,7 @@ uring_forget(AnagoIo *base, AnagoIoRead *read)
 		io->slots[read->slot].read = NULL;
 		read->slot = -1;
 	}
+	uring_count_given_up(read);
 }
 
 const AnagoIoMethodOps anago_io_uring_ops = {
