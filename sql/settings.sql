@@ -141,6 +141,18 @@ select anago_used('execute st_kept(50)');
 rollback;
 select anago_used('execute st_kept(50)'), st_count_is_ours();
 
+-- functions that come and go have no plan made anew: it would not hash
+create table st_plain (a int);
+prepare st_other as select a, count(*) from st_plain group by a;
+execute st_other;
+explain (costs off) execute st_other;
+set enable_hashagg = off;
+create function st_new() returns int language sql as 'select 1';
+drop function st_new();
+explain (costs off) execute st_other;
+reset enable_hashagg;
+drop table st_plain;
+
 -- and what a plan gains by
 create table st_wide (a int, pad text);
 insert into st_wide select g * 7919 % 20000, repeat('x', 400) from generate_series(1, 20000) g;

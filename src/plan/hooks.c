@@ -5,6 +5,7 @@
  *
  * The files of this folder:
  *		hooks.c		planner hooks; whether anago takes part at all
+ *		installed.c	is the extension there
  *		eligible.c	which queries, relations, indexes and conditions qualify
  *		effects.c	what may be evaluated ahead of demand
  *		paths.c		AnagoScan paths, and what all AnagoPaths share
@@ -20,27 +21,13 @@
  */
 #include "postgres.h"
 
-#include "commands/extension.h"
 #include "nodes/parsenodes.h"
 #include "optimizer/paths.h"
-#include "utils/inval.h"
-#include "utils/plancache.h"
-#include "utils/syscache.h"
 
 #include "compat.h"
 #include "guc.h"
 #include "plan/paths.h"
 #include "plan/plan.h"
-
-/* Is the extension there, in the database of this process? */
-typedef enum Installed
-{
-	INSTALLED_UNKNOWN,			/* at first, and after any change to pg_proc */
-	INSTALLED_NO,
-	INSTALLED_YES
-} Installed;
-
-static Installed installed = INSTALLED_UNKNOWN;
 
 /*
  * Is a scrollable cursor being planned?  Its plan must be a scan that can go
@@ -53,47 +40,15 @@ static planner_hook_type prev_planner_hook = NULL;
 static set_rel_pathlist_hook_type prev_rel_hook = NULL;
 static set_join_pathlist_hook_type prev_join_hook = NULL;
 
-/*
- * CREATE and DROP EXTENSION create and drop our functions, and thereby
- * invalidate pg_proc entries in all sessions.  Plans that were made with an
- * answer that may be outdated are made anew; as with core's own catalogs of
- * operators and schemas, other changes of pg_proc do that, too.
- */
-static void
-proc_changed(Datum arg, int cacheid, uint32 hashvalue)
-{
-	if (installed == INSTALLED_UNKNOWN)
-		return;
-	installed = INSTALLED_UNKNOWN;
-	if (anago_enable)
-		ResetPlanCache();
-}
-
-static bool
-is_installed(void)
-{
-	static bool registered = false;
-
-	if (!registered)
-	{
-		CacheRegisterSyscacheCallback(PROCOID, proc_changed, (Datum) 0);
-		registered = true;
-	}
-	if (installed == INSTALLED_UNKNOWN)
-	{
-		/* Looking it up may itself process invalidations. */
-		bool		found = OidIsValid(get_extension_oid("anago", true));
-
-		installed = found ? INSTALLED_YES : INSTALLED_NO;
-	}
-	return installed == INSTALLED_YES;
-}
-
 static PlannedStmt *
 plan_query(ANAGO_PLANNER_PARAMS)
 {
 	bool		outer = scrollable;
 	PlannedStmt *result;
+
+	/* also if this query has no use for us: plans that are kept may have */
+	if (anago_enable)
+		(void) anago_is_installed();
 
 	scrollable = (cursorOptions & CURSOR_OPT_SCROLL) != 0;
 	PG_TRY();
@@ -115,7 +70,7 @@ static bool
 takes_part(const RelOptInfo *rel)
 {
 	return anago_enable && !scrollable && rel->indexlist != NIL &&
-		is_installed();
+		anago_is_installed();
 }
 
 static void

@@ -71,6 +71,9 @@ typedef struct AnagoPath
 								 * its first steps, has been submitted */
 } AnagoPath;
 
+/* installed.c: a kept answer; may read catalogs */
+extern bool anago_is_installed(void);
+
 /* eligible.c */
 extern bool anago_level_eligible(PlannerInfo *root);
 extern bool anago_rel_eligible(PlannerInfo *root, RelOptInfo *rel);

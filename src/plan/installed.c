@@ -1,0 +1,125 @@
+/*-------------------------------------------------------------------------
+ *
+ * installed.c
+ *	  Is the extension there, in the database of this process?
+ *
+ * The answer is kept.  CREATE and DROP EXTENSION create and drop our SQL
+ * functions, and thereby send invalidations of their pg_proc entries to all
+ * sessions.  While the extension is there only those of one of its functions
+ * matter, so that others may create functions as often as they like.  While it
+ * is not there any change of pg_proc has us look again, when the next query is
+ * planned.  In both directions the session's cached plans are made anew, but
+ * only if the answer is another one.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "catalog/dependency.h"
+#include "catalog/pg_depend.h"
+#include "catalog/pg_extension.h"
+#include "catalog/pg_proc.h"
+#include "commands/extension.h"
+#include "utils/fmgroids.h"
+#include "utils/inval.h"
+#include "utils/plancache.h"
+#include "utils/syscache.h"
+
+#include "compat.h"
+#include "guc.h"
+#include "plan/paths.h"
+
+typedef enum Installed
+{
+	INSTALLED_UNKNOWN,			/* at first, and after a change that matters */
+	INSTALLED_NO,
+	INSTALLED_YES
+} Installed;
+
+static Installed installed = INSTALLED_UNKNOWN;
+
+/* The answer before, while it is UNKNOWN. */
+static Installed latest = INSTALLED_UNKNOWN;
+
+/* While YES: what invalidations of one of its functions are known by. */
+static uint32 function_hash;
+
+/* One of the functions of an extension, or InvalidOid. */
+static Oid
+member_function(Oid extension)
+{
+	Relation	depend = table_open(DependRelationId, AccessShareLock);
+	ScanKeyData key[2];
+	SysScanDesc scan;
+	HeapTuple	tuple;
+	Oid			result = InvalidOid;
+
+	ScanKeyInit(&key[0], Anum_pg_depend_refclassid, BTEqualStrategyNumber,
+				F_OIDEQ, ObjectIdGetDatum(ExtensionRelationId));
+	ScanKeyInit(&key[1], Anum_pg_depend_refobjid, BTEqualStrategyNumber,
+				F_OIDEQ, ObjectIdGetDatum(extension));
+	scan = systable_beginscan(depend, DependReferenceIndexId, true, NULL, 2, key);
+	while (!OidIsValid(result) && HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Form_pg_depend member = (Form_pg_depend) GETSTRUCT(tuple);
+
+		if (member->classid == ProcedureRelationId &&
+			member->deptype == DEPENDENCY_EXTENSION)
+			result = member->objid;
+	}
+	systable_endscan(scan);
+	table_close(depend, AccessShareLock);
+	return result;
+}
+
+/*
+ * Syscache callback; hashvalue 0: all entries may have changed.  Where the
+ * extension may be going, its plans go at once: nobody need plan anything
+ * before they are used.
+ */
+static void
+proc_changed(Datum arg, int cacheid, uint32 hashvalue)
+{
+	if (installed == INSTALLED_UNKNOWN ||
+		(installed == INSTALLED_YES &&
+		 hashvalue != 0 && hashvalue != function_hash))
+		return;
+	if (installed == INSTALLED_YES && anago_enable)
+		ResetPlanCache();
+	latest = installed;
+	installed = INSTALLED_UNKNOWN;
+}
+
+/* Looking it up may itself process invalidations. */
+static void
+look_up(void)
+{
+	Oid			extension = get_extension_oid("anago", true);
+	Oid			function = OidIsValid(extension) ?
+		member_function(extension) : InvalidOid;
+
+	if (OidIsValid(function))
+		function_hash = GetSysCacheHashValue1(PROCOID,
+											  ObjectIdGetDatum(function));
+	installed = OidIsValid(function) ? INSTALLED_YES : INSTALLED_NO;
+	if (installed == INSTALLED_YES && latest == INSTALLED_NO)
+		ResetPlanCache();
+}
+
+bool
+anago_is_installed(void)
+{
+	static bool registered = false;
+
+	if (!registered)
+	{
+		CacheRegisterSyscacheCallback(PROCOID, proc_changed, (Datum) 0);
+		registered = true;
+	}
+	if (installed == INSTALLED_UNKNOWN)
+		look_up();
+	return installed == INSTALLED_YES;
+}
