@@ -197,3 +197,21 @@ select anago_used('select count(pad) from st_wide where a < 12000');
 set random_page_cost = 0.5;
 select anago_used('select count(pad) from st_wide where a < 12000');
 drop table st_wide;
+reset random_page_cost;
+reset anago.io_gain;
+
+-- a table and index that are cached soon, however often they are probed, are no
+-- reason for a chain of ours: stock hashes them; a large one is
+create table st_fact (k int, d int, b int);
+insert into st_fact select g, g * 7919 % 5000, g * 7919 % 20000 from generate_series(1, 20000) g;
+create index on st_fact (k);
+create table st_dim (id int primary key, pad text);
+insert into st_dim select g, repeat('x', 100) from generate_series(0, 4999) g;
+create table st_big (id int primary key, pad text);
+insert into st_big select g, repeat('x', 1000) from generate_series(0, 19999) g;
+vacuum analyze st_fact, st_dim, st_big;
+select anago_used('select count(pad) from st_fact join st_dim on id = d where k <= 120');
+select anago_used('select count(pad) from st_fact join st_big on id = b where k <= 120');
+-- where stock itself probes it, we do
+select anago_used('select count(pad) from st_fact join st_dim on id = d where k <= 20');
+drop table st_fact, st_dim, st_big;
