@@ -46,6 +46,32 @@ anago_bt_reaches(Relation rel, BTScanInsert position, Page page,
 		(position->nextkey ? 0 : 1);
 }
 
+OffsetNumber
+anago_bt_search_from(Relation rel, BTScanInsert position, Page page,
+					 OffsetNumber from)
+{
+	int			low = from;
+	int			end = PageGetMaxOffsetNumber(page) + 1;
+	int			high = from;
+
+	for (int length = 1; high < end && anago_bt_reaches(rel, position, page, high);
+		 length *= 2)
+	{
+		low = high + 1;
+		high = Min(low + length - 1, end);
+	}
+	while (low < high)
+	{
+		int			mid = low + (high - low) / 2;
+
+		if (anago_bt_reaches(rel, position, page, mid))
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return (OffsetNumber) low;
+}
+
 bool
 anago_bt_goes_on(Relation rel, BTScanInsert end, Page page, OffsetNumber child)
 {

@@ -25,6 +25,13 @@ extern OffsetNumber anago_bt_search(Relation rel, BTScanInsert position,
 									Page page);
 
 /*
+ * Leaf page: the same, of the tuples from offset `from` on; quick where the
+ * position is near.
+ */
+extern OffsetNumber anago_bt_search_from(Relation rel, BTScanInsert position,
+										 Page page, OffsetNumber from);
+
+/*
  * Whether the position lies at or beyond the key of the pivot tuple at
  * `offnum` (P_HIKEY: the upper bound of the page), so that what is right of
  * that pivot is of interest to a walk that ends at the position.

@@ -69,6 +69,7 @@ init_array_key(AnagoKey *key, Relation indexrel, const AnagoKeyDesc *desc)
 	key->searchable = key->strategy == BTEqualStrategyNumber &&
 		OidIsValid(cmp) && key->positional &&
 		anago_order_is_transitive(opcintype, elemtype, elemtype);
+	key->reverse = (indexrel->rd_indoption[col] & INDOPTION_DESC) != 0;
 	if (key->searchable)
 		fmgr_info(cmp, &key->elemcmp);
 }
@@ -339,6 +340,7 @@ classify(AnagoKeys *keys, Relation indexrel)
 		add_entry(&keys->end, keys->end_key, keys, indexrel, col, eq);
 		if (keys->key[eq].desc->kind == ANAGO_KEY_ARRAY)
 		{
+			keys->array_entry[keys->narrays] = col;
 			keys->array[keys->narrays++] = eq;
 			keys->key[eq].combines = true;
 		}

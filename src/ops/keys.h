@@ -5,7 +5,9 @@
  *
  * From the conditions of a step one range of the index is made for each
  * combination of its IN-list elements: everything between the positions
- * `start` and `end`, both given as insertion scan keys.  Conditions that
+ * `start` and `end`, both given as insertion scan keys.  Combinations are
+ * numbered in the order of the index, the last list fastest, so that a run of
+ * them lies between the start of its first and the end of its last one.  Conditions that
  * these positions do not express, or not for sure (ops/order.h), are rechecked
  * on every index tuple:
  *
@@ -29,27 +31,31 @@
 
 #include "plan/pipeline.h"
 
-/* Not-null elements of one IN list; sorted and distinct if searchable. */
+/*
+ * Not-null elements of one IN list; distinct and in the order of the index
+ * column if searchable.
+ */
 typedef struct AnagoArray
 {
 	int			n;
 	Datum	   *elems;
 } AnagoArray;
 
-/* Bound on the ranges that one probe walks. */
-#define ANAGO_MAX_COMBOS	65536
+/* Bound on combinations, so that they can be numbered. */
+#define ANAGO_MAX_COMBOS	(1 << 30)
 
 /*
  * The values that one probe looks for.  For an IN list, values[] holds the
  * array datum and arrays[] its elements.
  *
  * IN lists on several columns multiply.  Where they would make more than
- * ANAGO_MAX_COMBOS ranges, the positions end before the list that is too
+ * ANAGO_MAX_COMBOS combinations, the positions end before the list that is too
  * much, and all conditions are rechecked.
  */
 typedef struct AnagoKeyValues
 {
-	int			ncombos;		/* ranges to walk; 0: nothing can match */
+	int			ncombos;		/* combinations; 0: nothing can match */
+	int			narrays;		/* lists that they combine */
 	int			prefix;			/* columns that bound the walk, or -1: all */
 	int			start_which;	/* the tightest condition for the last entry of */
 	int			end_which;		/* a position, or -1: that of start_key, end_key */
@@ -70,10 +76,11 @@ typedef struct AnagoKey
 	bool		positional;		/* a position can have an entry for it, */
 	FmgrInfo	colcmp;			/* by this order of column and value */
 	bool		bounds;			/* positions express it, */
-	bool		combines;		/* by an entry for each of its elements, */
+	bool		combines;		/* by one element of it at a time, */
 	bool		sure;			/* which what is between is sure to satisfy */
 	bool		searchable;		/* IN lists: elements are sorted and distinct, */
-	FmgrInfo	elemcmp;		/* by this order */
+	FmgrInfo	elemcmp;		/* by this order, */
+	bool		reverse;		/* or the other way round */
 	Oid			elemcollation;
 } AnagoKey;
 
@@ -106,9 +113,11 @@ typedef struct AnagoKeys
 	int			ngroups;
 	AnagoKeyGroup **groups;
 	AnagoKeyGroup *bounds;		/* that of the column which ends positions, or NULL */
-	int			combo;			/* bound last */
 	int			narrays;		/* IN lists that bound the walk */
-	int			array[INDEX_MAX_KEYS];	/* these, indexes into key[] */
+	int			array[INDEX_MAX_KEYS];	/* these, indexes into key[], */
+	int			array_entry[INDEX_MAX_KEYS];	/* and their entries in positions */
+	int			bound[INDEX_MAX_KEYS];	/* number of the combination of all lists
+										 * before that one, bound last, or -1 */
 	int			nrecheck;
 	int		   *recheck;		/* conditions rechecked on index tuples */
 } AnagoKeys;
@@ -133,9 +142,16 @@ extern void anago_keys_eval_none(const AnagoKeys *keys, AnagoKeyValues *out);
 
 extern void anago_keys_free(const AnagoKeys *keys, AnagoKeyValues *values);
 
-/* Make keys->start and keys->end the positions of combination 0 .. ncombos-1. */
+/*
+ * Make keys->start the start of combination `from`, and keys->end the end of
+ * `to` - 1.
+ */
 extern void anago_keys_bind(AnagoKeys *keys, const AnagoKeyValues *values,
-							int combo);
+							int from, int to);
+
+/* Both are to be those of one combination, after the above for these values. */
+extern void anago_keys_bind_combo(AnagoKeys *keys, const AnagoKeyValues *values,
+								  int combo);
 
 /*
  * Whether an index tuple satisfies the conditions that need a recheck.  An IN

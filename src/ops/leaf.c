@@ -28,6 +28,7 @@
 
 #include "compat.h"
 #include "ops/btree.h"
+#include "ops/combos.h"
 #include "ops/leaf.h"
 #include "page/touch.h"
 
@@ -71,8 +72,6 @@ find_matches(AnagoProbe *probe, Page page, OffsetNumber from, OffsetNumber to)
 	AnagoFound *found = step->found;
 	bool		recheck = step->keys.nrecheck > 0 || probe->keys.prefix >= 0;
 
-	found->n = 0;
-	found->itup_bytes = 0;
 	for (OffsetNumber off = from; off < to; off = OffsetNumberNext(off))
 	{
 		ItemId		iid = PageGetItemId(page, off);
@@ -161,19 +160,62 @@ make_hits(AnagoStep *step, Buffer buf)
 	return hits;
 }
 
+/* One combination: everything between two positions. */
+static void
+collect_range(AnagoProbe *probe, Page page, bool from_start, bool *goes_on)
+{
+	AnagoStep  *step = probe->step;
+	BTPageOpaque opaque = BTPageGetOpaque(page);
+	OffsetNumber from = from_start ?
+		anago_bt_search(step->indexrel, &step->keys.start, page) :
+		P_FIRSTDATAKEY(opaque);
+	OffsetNumber to = anago_bt_search(step->indexrel, &step->keys.end, page);
+
+	find_matches(probe, page, from, to);
+	*goes_on = to > PageGetMaxOffsetNumber(page) && !P_RIGHTMOST(opaque) &&
+		anago_bt_reaches(step->indexrel, &step->keys.end, page, P_HIKEY);
+}
+
+/* Several: each tuple says which combination may be next, and that which tuple. */
+static void
+collect_run(AnagoProbe *probe, Page page, int from, int to, bool *goes_on)
+{
+	AnagoStep  *step = probe->step;
+	BTPageOpaque opaque = BTPageGetOpaque(page);
+	OffsetNumber off = P_FIRSTDATAKEY(opaque);
+	OffsetNumber max = PageGetMaxOffsetNumber(page);
+
+	while (off <= max &&
+		   (from = anago_combo_reaching(probe, page, off, from, to)) < to)
+	{
+		OffsetNumber first = anago_bt_search_from(step->indexrel,
+												  &step->keys.start, page, off);
+
+		/* the end is known to be behind the tuple at `off` */
+		off = anago_bt_search_from(step->indexrel, &step->keys.end, page,
+								   first == off ? OffsetNumberNext(off) : first);
+		find_matches(probe, page, first, off);
+		if (off <= max)
+			from++;
+	}
+	*goes_on = !P_RIGHTMOST(opaque) &&
+		anago_combo_reaching(probe, page, P_HIKEY, from, to) < to;
+}
+
 AnagoHits *
-anago_leaf_collect(AnagoProbe *probe, Buffer buf, bool from_start, bool *ended)
+anago_leaf_collect(AnagoProbe *probe, Buffer buf, bool from_start,
+				   int from, int to, bool *goes_on)
 {
 	AnagoStep  *step = probe->step;
 	Page		page = BufferGetPage(buf);
-	OffsetNumber from = from_start ?
-		anago_bt_search(step->indexrel, &step->keys.start, page) :
-		P_FIRSTDATAKEY(BTPageGetOpaque(page));
-	OffsetNumber to = anago_bt_search(step->indexrel, &step->keys.end, page);
 	AnagoFound *found = step->found;
 
-	*ended = to <= PageGetMaxOffsetNumber(page);
-	find_matches(probe, page, from, to);
+	found->n = 0;
+	found->itup_bytes = 0;
+	if (to - from == 1)
+		collect_range(probe, page, from_start, goes_on);
+	else
+		collect_run(probe, page, from, to, goes_on);
 	if (found->n == 0)
 		return NULL;
 	step->counters.tids += found->n;

@@ -16,13 +16,14 @@
 extern AnagoFound *anago_found_create(void);
 
 /*
- * Matches of a locked leaf page between the bound positions (with
- * `from_start`, else from the page's first tuple) in one chunk of
- * query->context with one reference, or NULL if there are none.  *ended says
- * whether the range ends on this page.
+ * Matches of combinations from .. to - 1, for which the keys are bound, on a
+ * locked leaf page (with `from_start` there may be entries before the first)
+ * in one chunk of query->context with one reference, or NULL if there are
+ * none.  *goes_on says whether any of them goes on right of this page.
  */
 extern AnagoHits *anago_leaf_collect(AnagoProbe *probe, Buffer buf,
-									 bool from_start, bool *ended);
+									 bool from_start, int from, int to,
+									 bool *goes_on);
 
 /*
  * Prepare the matches for the heap, the leaf still pinned but not locked:

@@ -12,6 +12,7 @@
  *	  order.c	what follows from the order of an index
  *	  root.c	where walks of the index begin
  *	  range.c	its walk of the index
+ *	  combos.c	combinations of IN-list elements on a page
  *	  leaf.c	one leaf page of it
  *	  inner.c	copies of inner pages
  *	  btree.c	questions to a B-tree page

@@ -7,8 +7,8 @@
  *
  *		AnagoRow (fragments of source and steps < s)
  *		  '-- AnagoProbe		one for each row that reaches step s
- *				|-- range task	one for each combination of IN-list elements:
- *				|				descends the index, walks leaves
+ *				|-- range task	one for each run of combinations of IN-list
+ *				|				elements: descends the index, walks leaves
  *				|-- leaf task	one for each leaf of a wide range
  *				|-- heap task	one for each heap block with matches
  *				'-- heap task
@@ -173,6 +173,7 @@ struct AnagoStep
 	bool		opened;			/* the next two are known */
 	bool		stale;			/* they, and inner, are too old to be of use */
 	BlockNumber root;			/* InvalidBlockNumber: empty index */
+	uint32		root_level;
 	bool		heapkeyspace;
 	AnagoInner *inner;			/* copies of inner pages */
 

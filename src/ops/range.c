@@ -5,8 +5,9 @@
  *
  * Three kinds of task, each with a greater depth than the one before:
  *
- *		probe	one for each outer row; spawns a range for each combination
- *				of IN-list elements, and is itself the last of them
+ *		probe	one for each outer row; spawns a range for each run of
+ *				combinations of IN-list elements (combos.c), and is itself the
+ *				last of them
  *		range	descends from the root to the leaf where its range starts.  On
  *				the level above the leaves it sees how many leaves the range
  *				has: if only one, it goes on as the leaf's reader, else it
@@ -53,6 +54,7 @@
 
 #include "compat.h"
 #include "ops/btree.h"
+#include "ops/combos.h"
 #include "ops/fill.h"
 #include "ops/heap.h"
 #include "ops/inner.h"
@@ -70,8 +72,9 @@ typedef struct RangeTask
 {
 	AnagoTask	task;
 	AnagoProbe *probe;
-	int			combo;			/* which range of the probe */
-	int			combo_end;		/* index probe: of those that it may start */
+	int			combo;			/* run of combinations of the probe, */
+	int			combo_end;		/* to before this one */
+	AnagoNextRun next;			/* index probe: the run to be started */
 	BlockNumber blkno;			/* page wanted next; Invalid: none */
 	bool		from_start;		/* entries before the range may be met */
 	bool		moved_right;	/* a leaf task is past its first page */
@@ -116,10 +119,10 @@ anago_range_spawn(AnagoProbe *probe)
 /* --- how a range begins --- */
 
 void
-anago_range_prepare(AnagoProbe *probe, int combo)
+anago_range_prepare(AnagoProbe *probe)
 {
 	anago_root_ensure(probe->step);
-	anago_keys_bind(&probe->step->keys, &probe->keys, combo);
+	anago_keys_bind(&probe->step->keys, &probe->keys, 0, 1);
 }
 
 void
@@ -130,17 +133,19 @@ anago_range_spawn_span(AnagoProbe *probe, AnagoSpan *span)
 	anago_root_ensure(probe->step);
 	self = spawn(probe, &range_ops, ANAGO_DEPTH_RANGE(probe->step));
 	self->combo = span->combo;
+	self->combo_end = span->combo_end;
 	self->blkno = InvalidBlockNumber;
 	self->span = span;
 }
 
 static void
-range_start(RangeTask *self, int combo)
+range_start(RangeTask *self, int combo, int combo_end)
 {
 	AnagoStep  *step = self->probe->step;
 
 	anago_root_ensure(step);
 	self->combo = combo;
+	self->combo_end = combo_end;
 	self->blkno = step->root;
 	self->from_start = true;
 	step->counters.descents++;
@@ -156,7 +161,8 @@ keep_inner(RangeTask *self, Page page, OffsetNumber child)
 	AnagoStep  *step = self->probe->step;
 
 	if (self->span == NULL)
-		self->span = anago_span_create(step->query, self->combo);
+		self->span = anago_span_create(step->query, self->combo,
+									   self->combo_end);
 	anago_span_page(step, self->span, page, child, self->from_start);
 	self->from_start = false;
 	self->blkno = InvalidBlockNumber;
@@ -186,6 +192,13 @@ next_child(RangeTask *self)
 			return false;
 	}
 	pg_unreachable();
+}
+
+static inline void
+bind_run(RangeTask *self)
+{
+	anago_keys_bind(&self->probe->step->keys, &self->probe->keys,
+					self->combo, self->combo_end);
 }
 
 /* The range starts right of this page; true if it does. */
@@ -247,11 +260,13 @@ set_bound(RangeTask *leaf, Page page, OffsetNumber child)
 }
 
 /*
- * Spawn the leaf task of the child that has been taken.
+ * Spawn the leaf task of the child that has been taken; none if it has no part
+ * in any combination.
  *
- * The last one of a range has no neighbour, and so no bound: should its leaf
- * be deleted, the page right of it has its part of the key space, and a
- * serializable transaction must look for it there.
+ * The bound of its part is where the next child begins that has: should the
+ * leaf be deleted, the page right of it has its part of the key space, and a
+ * serializable transaction must look for it there.  For the same reason the
+ * last one of a range, which has no neighbour, has no bound.
  */
 static void
 spawn_leaf(RangeTask *self)
@@ -260,14 +275,27 @@ spawn_leaf(RangeTask *self)
 	Page		page = (Page) span->at.page;
 	IndexTuple	pivot = (IndexTuple)
 		PageGetItem(page, PageGetItemId(page, span->child));
-	RangeTask  *leaf = spawn(self->probe, &leaf_ops,
-							 ANAGO_DEPTH_LEAF(self->probe->step));
+	int			combo = self->combo;
+	int			combo_end = self->combo_end;
+	OffsetNumber next = OffsetNumberNext(span->child);
+	RangeTask  *leaf;
 
-	leaf->combo = self->combo;
+	if (combo_end - combo > 1)
+	{
+		bind_run(self);
+		if (!anago_combo_child(self->probe, page, span->child,
+							   &combo, &combo_end, &next))
+			return;
+		next = Min(next, OffsetNumberNext(span->at.last));
+		span->at.child = Max(span->at.child, next);
+	}
+	leaf = spawn(self->probe, &leaf_ops, ANAGO_DEPTH_LEAF(self->probe->step));
+	leaf->combo = combo;
+	leaf->combo_end = combo_end;
 	leaf->blkno = BTreeTupleGetDownLink(pivot);
 	leaf->from_start = span->at.from_start;
-	if (span->child < span->at.last || !span->at.ends)
-		set_bound(leaf, page, span->child);
+	if (next <= span->at.last || !span->at.ends)
+		set_bound(leaf, page, OffsetNumberPrev(next));
 }
 
 /* --- leaves --- */
@@ -278,7 +306,7 @@ visit_leaf(RangeTask *self, Buffer buf)
 	AnagoStep  *step = self->probe->step;
 	Page		page = BufferGetPage(buf);
 	BTPageOpaque opaque = BTPageGetOpaque(page);
-	bool		ended;
+	bool		goes_on;
 
 	if (move_right(self, page))
 	{
@@ -292,13 +320,13 @@ visit_leaf(RangeTask *self, Buffer buf)
 		return;
 	}
 	PredicateLockPage(step->indexrel, self->blkno, step->query->snapshot);
-	self->hits = anago_leaf_collect(self->probe, buf, self->from_start, &ended);
+	self->hits = anago_leaf_collect(self->probe, buf, self->from_start,
+									self->combo, self->combo_end, &goes_on);
 	self->next_visible = self->next_hit = self->ahead.located = 0;
 
-	if (ended || P_RIGHTMOST(opaque) ||
+	if (!goes_on ||
 		(self->bound != NULL &&
-		 anago_bt_compare_bound(step->indexrel, self->bound, page) <= 0) ||
-		!anago_bt_reaches(step->indexrel, &step->keys.end, page, P_HIKEY))
+		 anago_bt_compare_bound(step->indexrel, self->bound, page) <= 0))
 		self->blkno = InvalidBlockNumber;
 	else
 		self->blkno = opaque->btpo_next;
@@ -313,7 +341,7 @@ visit_copies(RangeTask *self)
 	AnagoStep  *step = self->probe->step;
 	Page		page;
 
-	anago_keys_bind(&step->keys, &self->probe->keys, self->combo);
+	bind_run(self);
 	while (self->blkno != InvalidBlockNumber &&
 		   (page = anago_inner_find(step->inner, self->blkno)) != NULL)
 		visit_inner(self, page);
@@ -325,7 +353,7 @@ visit_page(RangeTask *self, Buffer buf)
 	AnagoStep  *step = self->probe->step;
 	Page		page = BufferGetPage(buf);
 
-	anago_keys_bind(&step->keys, &self->probe->keys, self->combo);
+	bind_run(self);
 	LockBuffer(buf, BT_READ);
 	_bt_checkpage(step->indexrel, buf);
 	anago_check_snapshot_age(step->query->snapshot, step->indexrel, page);
@@ -528,13 +556,6 @@ more_combos(RangeTask *self)
 						   &self->combo, &self->combo_end);
 }
 
-/* No other is to come: the task itself may become that range's. */
-static inline bool
-is_last_combo(const RangeTask *self)
-{
-	return self->combo + 1 == self->probe->keys.ncombos;
-}
-
 static AnagoVerdict
 probe_run(AnagoTask *task)
 {
@@ -542,22 +563,31 @@ probe_run(AnagoTask *task)
 	AnagoProbe *probe = self->probe;
 	AnagoStep  *step = probe->step;
 	AnagoQuery *query = step->query;
+	Buffer		buf;
 
 	ANAGO_BEGIN(task);
-	while (more_combos(self) && !is_last_combo(self))
+	while (more_combos(self))
 	{
+		anago_runs_begin(probe, &self->next, self->combo);
+		while (anago_runs_find(probe, &self->next, self->combo, self->combo_end))
+		{
+			ANAGO_AWAIT_PAGE(task, buf, query->pages, step->indexrel,
+							 self->next.blkno);
+			anago_runs_visit(probe, &self->next, buf, self->combo, self->combo_end);
+		}
+		/* no other is to come: the task itself becomes that run's */
+		if (self->next.end == probe->keys.ncombos)
+		{
+			range_start(self, self->combo, self->next.end);
+			anago_sched_become(query->sched, task, &range_ops,
+							   ANAGO_DEPTH_RANGE(step));
+			return ANAGO_AGAIN;
+		}
 		ANAGO_AWAIT_ROOM(task, query->sched, ANAGO_DEPTH_RANGE(step));
 		range_start(spawn(probe, &range_ops, ANAGO_DEPTH_RANGE(step)),
-					self->combo);
-		self->combo++;
+					self->combo, self->next.end);
+		self->combo = self->next.end;
 		ANAGO_SUSPEND(task, ANAGO_YIELD);
-	}
-	if (more_combos(self))
-	{
-		range_start(self, self->combo);
-		anago_sched_become(query->sched, task, &range_ops,
-						   ANAGO_DEPTH_RANGE(step));
-		return ANAGO_AGAIN;
 	}
 	ANAGO_END_OF_PROBE(task, probe);
 	ANAGO_END(task);

@@ -19,8 +19,8 @@ extern void anago_range_spawn(AnagoProbe *probe);
 /* Spawn the task that walks a span, of a range that somebody else opened. */
 extern void anago_range_spawn_span(AnagoProbe *probe, AnagoSpan *span);
 
-/* Know the index, and bind the keys of a combination. */
-extern void anago_range_prepare(AnagoProbe *probe, int combo);
+/* Know the index, and bind the keys, of one combination. */
+extern void anago_range_prepare(AnagoProbe *probe);
 
 /* The probe of the source's unit row, whose ranges all processes share. */
 static inline bool

@@ -50,6 +50,7 @@ open_index(AnagoStep *step)
 	if (!BufferIsValid(buf))
 		return;
 	step->root = BufferGetBlockNumber(buf);
+	step->root_level = BTPageGetOpaque(BufferGetPage(buf))->btpo_level;
 	UnlockReleaseBuffer(buf);
 	_bt_metaversion(step->indexrel, &step->heapkeyspace, &allequalimage);
 	anago_keys_set_version(&step->keys, step->heapkeyspace, allequalimage);

@@ -13,7 +13,7 @@
 #include "ops/query.h"
 
 /*
- * Know step->root and the version of the index, after this.  An index without
+ * Know step->root, its level, and the version of the index, after this.  An index without
  * a root is empty for our snapshot; to a serializable transaction it is locked
  * as a whole then.
  */

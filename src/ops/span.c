@@ -15,11 +15,12 @@
 #include "shared/share.h"
 
 AnagoSpan *
-anago_span_create(AnagoQuery *query, int combo)
+anago_span_create(AnagoQuery *query, int combo, int combo_end)
 {
 	AnagoSpan  *span = MemoryContextAlloc(query->context, sizeof(AnagoSpan));
 
 	span->combo = combo;
+	span->combo_end = combo_end;
 	span->slot = -1;
 	span->generation = 0;
 	span->child = InvalidOffsetNumber;
@@ -83,6 +84,7 @@ publish(AnagoProbe *probe, AnagoSpan *span)
 
 	name.step = probe->step->index;
 	name.combo = span->combo;
+	name.combo_end = span->combo_end;
 	name.row_bytes = anago_row_pack(query, probe->row, name.step, row,
 									ANAGO_SHARED_ROW_BYTES);
 	if (name.row_bytes >= 0)

@@ -21,7 +21,8 @@
 
 typedef struct AnagoSpan
 {
-	int			combo;
+	int			combo;			/* the run of combinations that is walked, */
+	int			combo_end;		/* to before this one */
 	int			slot;			/* of the published range, or -1: private */
 	uint32		generation;		/* of that slot */
 	OffsetNumber child;			/* taken last */
@@ -35,7 +36,7 @@ anago_span_is_shared(const AnagoSpan *span)
 }
 
 /* An empty one, in query->context. */
-extern AnagoSpan *anago_span_create(AnagoQuery *query, int combo);
+extern AnagoSpan *anago_span_create(AnagoQuery *query, int combo, int combo_end);
 
 /*
  * A page of level 1 is what comes next, from its child `child` on; the step's

@@ -59,7 +59,7 @@ join_ranges(AnagoQuery *query)
 
 	while ((slot = anago_range_join(query->share, &name, bytes, &generation)) >= 0)
 	{
-		AnagoSpan  *span = anago_span_create(query, name.combo);
+		AnagoSpan  *span = anago_span_create(query, name.combo, name.combo_end);
 
 		span->slot = slot;
 		span->generation = generation;

@@ -171,7 +171,7 @@ static int
 cut_piece(AnagoQuery *query, AnagoRangePage *at, int64 n, Piece **tail)
 {
 	Piece	   *piece = MemoryContextAlloc(query->context, sizeof(Piece));
-	AnagoSpan  *span = anago_span_create(query, 0);
+	AnagoSpan  *span = anago_span_create(query, 0, 1);
 
 	n = Min(n, anago_children_left(at));
 	span->at = *at;
@@ -239,7 +239,7 @@ anago_static_spawn(AnagoQuery *query)
 		return;
 	}
 
-	anago_range_prepare(probe, 0);
+	anago_range_prepare(probe);
 	query->parts = MemoryContextAllocZero(query->context, sizeof(AnagoParts));
 	query->parts->probe = probe;
 	anago_source_enter(query->share);
@@ -267,7 +267,7 @@ anago_static_next(AnagoQuery *query)
 	{
 		bool		more;
 
-		anago_range_prepare(parts->probe, 0);
+		anago_range_prepare(parts->probe);
 		anago_source_enter(query->share);
 		more = cut_part(query, source);
 		anago_source_leave(query->share);

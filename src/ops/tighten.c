@@ -148,7 +148,7 @@ array_has(const AnagoKeyGroup *group, int i, Datum value, int j,
 
 		if (cmp == 0)
 			return true;
-		if (cmp > 0)
+		if ((cmp > 0) != group->desc)
 			low = mid + 1;
 		else
 			high = mid;

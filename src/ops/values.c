@@ -23,10 +23,12 @@ static int
 compare_elements(const void *a, const void *b, void *arg)
 {
 	AnagoKey   *key = (AnagoKey *) arg;
+	int32		cmp = DatumGetInt32(FunctionCall2Coll(&key->elemcmp,
+													  key->elemcollation,
+													  *(const Datum *) a,
+													  *(const Datum *) b));
 
-	return DatumGetInt32(FunctionCall2Coll(&key->elemcmp, key->elemcollation,
-										   *(const Datum *) a,
-										   *(const Datum *) b));
+	return key->reverse ? -cmp : cmp;
 }
 
 /* Elements of an array datum that is ours to keep; NULLs dropped. */
@@ -92,13 +94,14 @@ eval_key(const AnagoKeys *keys, int i, ExprContext *econtext,
 	return key->desc->kind != ANAGO_KEY_ARRAY || out->arrays[i].n > 0;
 }
 
-/* How many ranges there are, and how many columns bound them. */
+/* How many combinations there are, and how many columns bound them. */
 static void
 count_combos(const AnagoKeys *keys, AnagoKeyValues *out)
 {
 	int64		ncombos = 1;
 
 	out->prefix = -1;
+	out->narrays = 0;
 	for (int i = 0; i < keys->narrays; i++)
 	{
 		int			which = keys->array[i];
@@ -111,6 +114,7 @@ count_combos(const AnagoKeys *keys, AnagoKeyValues *out)
 			break;
 		}
 		ncombos = more;
+		out->narrays++;
 	}
 	out->ncombos = (int) ncombos;
 }
@@ -163,30 +167,48 @@ anago_keys_free(const AnagoKeys *keys, AnagoKeyValues *values)
 
 /* --- use --- */
 
-/* The value that key `which` has in a combination: the first list is fastest. */
-static Datum
-combo_value(const AnagoKeys *keys, const AnagoKeyValues *values, int which,
-			int combo)
-{
-	for (int i = 0; i < keys->narrays; i++)
-	{
-		const AnagoArray *array = &values->arrays[keys->array[i]];
-
-		if (keys->array[i] == which)
-			return array->elems[combo % array->n];
-		combo /= array->n;
-	}
-	return values->values[which];
-}
-
 static void
-bind_position(const AnagoKeys *keys, const AnagoKeyValues *values, int combo,
-			  BTScanInsert position, const int *map)
+bind_scalars(const AnagoKeys *keys, const AnagoKeyValues *values,
+			 BTScanInsert position, const int *map)
 {
 	for (int i = 0; i < position->keysz; i++)
 		if (map[i] != ANAGO_EDGE_NULL)
-			position->scankeys[i].sk_argument =
-				combo_value(keys, values, map[i], combo);
+			position->scankeys[i].sk_argument = values->values[map[i]];
+}
+
+/* The elements of a combination: the last list is the fastest. */
+static void
+bind_elements(const AnagoKeys *keys, const AnagoKeyValues *values, int combo,
+			  BTScanInsert position)
+{
+	for (int i = values->narrays - 1; i >= 0; i--)
+	{
+		const AnagoArray *array = &values->arrays[keys->array[i]];
+
+		position->scankeys[keys->array_entry[i]].sk_argument =
+			array->elems[combo % array->n];
+		combo /= array->n;
+	}
+}
+
+/* Stops where the combination of all lists before is the one bound already. */
+void
+anago_keys_bind_combo(AnagoKeys *keys, const AnagoKeyValues *values, int combo)
+{
+	for (int i = values->narrays - 1; i >= 0; i--)
+	{
+		const AnagoArray *array = &values->arrays[keys->array[i]];
+		int			entry = keys->array_entry[i];
+		int			before = combo / array->n;
+		Datum		elem = array->elems[combo - before * array->n];
+
+		keys->start.scankeys[entry].sk_argument = elem;
+		keys->end.scankeys[entry].sk_argument = elem;
+		if (before == keys->bound[i])
+			break;
+		keys->bound[i] = before;
+		combo = before;
+	}
 }
 
 /* Another condition than the first one gives the last entry of a position. */
@@ -206,10 +228,9 @@ replace_bound(AnagoKeys *keys, const AnagoKeyValues *values,
 }
 
 void
-anago_keys_bind(AnagoKeys *keys, const AnagoKeyValues *values, int combo)
+anago_keys_bind(AnagoKeys *keys, const AnagoKeyValues *values, int from, int to)
 {
-	Assert(combo < values->ncombos);
-	keys->combo = combo;
+	Assert(from < to && to <= values->ncombos);
 	if (values->prefix >= 0)
 	{
 		keys->start.keysz = keys->end.keysz = values->prefix;
@@ -223,8 +244,15 @@ anago_keys_bind(AnagoKeys *keys, const AnagoKeyValues *values, int combo)
 		keys->start.nextkey = keys->start_nextkey;
 		keys->end.nextkey = keys->end_nextkey;
 	}
-	bind_position(keys, values, combo, &keys->start, keys->start_key);
-	bind_position(keys, values, combo, &keys->end, keys->end_key);
+	bind_scalars(keys, values, &keys->start, keys->start_key);
+	bind_scalars(keys, values, &keys->end, keys->end_key);
+	if (values->narrays > 0)
+	{
+		bind_elements(keys, values, from, &keys->start);
+		bind_elements(keys, values, to - 1, &keys->end);
+		for (int i = 0; i < values->narrays; i++)
+			keys->bound[i] = -1;
+	}
 	if (keys->bounds == NULL || values->prefix >= 0)
 		return;
 	if (values->start_which >= 0)
@@ -250,7 +278,7 @@ array_search(AnagoKey *key, const AnagoArray *array, Datum datum)
 
 		if (cmp == 0)
 			return true;
-		if (cmp > 0)
+		if ((cmp > 0) != key->reverse)
 			low = mid + 1;
 		else
 			high = mid;
@@ -305,8 +333,8 @@ key_matches(AnagoKeys *keys, const AnagoKeyValues *values, int which,
 			if (isnull)
 				return false;
 			if (is_bound(key, values))
-				return op_matches(key, datum, combo_value(keys, values, which,
-														  keys->combo));
+				return op_matches(key, datum,
+								  keys->start.scankeys[key->desc->attno - 1].sk_argument);
 			return array_matches(key, &values->arrays[which], datum);
 	}
 	pg_unreachable();

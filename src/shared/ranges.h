@@ -6,7 +6,7 @@
  *
  * The source of an index scan is one row without columns; each combination of
  * its IN-list elements is one range of the index (ops/keys.h).  They are
- * claimed in small runs of numbers.
+ * claimed in runs of numbers, which are walked together.
  *
  * A range that is wider than a leaf is published by whoever comes upon it:
  *
@@ -54,13 +54,14 @@
 #define ANAGO_SHARED_ROW_BYTES	2048
 
 /* Combinations that are claimed at a time, at most. */
-#define ANAGO_CLAIM_MAX			64
+#define ANAGO_CLAIM_MAX			4096
 
 /* What is looked for; the row's bytes are behind it in a published range. */
 typedef struct AnagoRangeName
 {
 	int16		step;
-	int32		combo;
+	int32		combo;			/* a run of combinations, */
+	int32		combo_end;		/* to before this one */
 	int32		row_bytes;		/* 0: the unit row */
 } AnagoRangeName;
 
