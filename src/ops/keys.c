@@ -15,6 +15,14 @@
  * where no condition bounds the side of the column at which its NULLs are,
  * the edge of the NULLs does.
  *
+ * A row comparison bounds the column of its first member, and those of further
+ * members that follow this one in the index, in the same direction:
+ *
+ *		index (a, b, c)		(a, b) > (1, 2)			after (1, 2)
+ *							(a, c) > (1, 2)			from (1) on
+ *
+ * It is always rechecked, as an entry in between may have a NULL there.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -98,6 +106,10 @@ init_key(AnagoKey *key, Relation indexrel, const AnagoKeyDesc *desc,
 							key->colcmp.fn_oid, desc->opfuncid);
 	if (desc->kind == ANAGO_KEY_ARRAY)
 		init_array_key(key, indexrel, desc);
+	else if ((desc->kind == ANAGO_KEY_ROW || desc->kind == ANAGO_KEY_ROW_MORE) &&
+			 !key->positional)
+		elog(ERROR, "anago: no comparison function for index column %d",
+			 desc->attno);
 }
 
 /* Append an entry to a position; `which` is a key or ANAGO_EDGE_NULL. */
@@ -231,9 +243,50 @@ column_is_not_null(const AnagoKeys *keys, int col)
 {
 	for (int i = 0; i < keys->n; i++)
 		if (keys->key[i].desc->attno == col + 1 &&
-			keys->key[i].desc->kind != ANAGO_KEY_IS_NULL)
+			keys->key[i].desc->kind != ANAGO_KEY_IS_NULL &&
+			keys->key[i].desc->kind != ANAGO_KEY_ROW_MORE)
 			return true;
 	return false;
+}
+
+/* A bound of column `col`, or -1; a row comparison may bound others, too. */
+static int
+find_bound(const AnagoKeys *keys, int col, StrategyNumber strict,
+		   StrategyNumber inclusive)
+{
+	int			row = find_condition(keys, col, ANAGO_KEY_ROW, strict, inclusive);
+
+	return row >= 0 ? row :
+		find_condition(keys, col, ANAGO_KEY_OP, strict, inclusive);
+}
+
+/*
+ * Append a bound to a position, of a row comparison as much as there can be.
+ * False: that is not all of it.
+ */
+static bool
+add_bound(BTScanInsert position, int *map, AnagoKeys *keys, Relation indexrel,
+		  int col, int which, int *row_keysz)
+{
+	int16		direction = indexrel->rd_indoption[col] & INDOPTION_DESC;
+
+	add_entry(position, map, keys, indexrel, col, which);
+	if (keys->key[which].desc->kind != ANAGO_KEY_ROW)
+	{
+		mark_bounding(keys, which);
+		return true;
+	}
+	*row_keysz = position->keysz;
+	for (int i = which + 1; i < keys->n &&
+		 keys->key[i].desc->kind == ANAGO_KEY_ROW_MORE; i++)
+	{
+		col++;
+		if (keys->key[i].desc->attno != col + 1 ||
+			(indexrel->rd_indoption[col] & INDOPTION_DESC) != direction)
+			return false;
+		add_entry(position, map, keys, indexrel, col, i);
+	}
+	return true;
 }
 
 /* The first column without an equality: its bounds end the positions. */
@@ -243,12 +296,10 @@ init_bounds(AnagoKeys *keys, Relation indexrel, int col)
 	int16		option = indexrel->rd_indoption[col];
 	bool		desc = (option & INDOPTION_DESC) != 0;
 	bool		nulls_first = (option & INDOPTION_NULLS_FIRST) != 0;
-	int			above = find_condition(keys, col, ANAGO_KEY_OP,
-									   BTGreaterStrategyNumber,
-									   BTGreaterEqualStrategyNumber);
-	int			below = find_condition(keys, col, ANAGO_KEY_OP,
-									   BTLessStrategyNumber,
-									   BTLessEqualStrategyNumber);
+	int			above = find_bound(keys, col, BTGreaterStrategyNumber,
+								   BTGreaterEqualStrategyNumber);
+	int			below = find_bound(keys, col, BTLessStrategyNumber,
+								   BTLessEqualStrategyNumber);
 	int			lower = desc ? below : above;
 	int			upper = desc ? above : below;
 
@@ -261,10 +312,12 @@ init_bounds(AnagoKeys *keys, Relation indexrel, int col)
 	{
 		StrategyNumber s = keys->key[lower].strategy;
 
-		add_entry(&keys->start, keys->start_key, keys, indexrel, col, lower);
-		keys->start_nextkey = (s == BTLessStrategyNumber ||
-							   s == BTGreaterStrategyNumber);
-		mark_bounding(keys, lower);
+		bool		whole = add_bound(&keys->start, keys->start_key, keys,
+									  indexrel, col, lower,
+									  &keys->start_row_keysz);
+
+		keys->start_nextkey = whole && (s == BTLessStrategyNumber ||
+										s == BTGreaterStrategyNumber);
 	}
 	else if (nulls_first)
 	{
@@ -277,10 +330,12 @@ init_bounds(AnagoKeys *keys, Relation indexrel, int col)
 	{
 		StrategyNumber s = keys->key[upper].strategy;
 
-		add_entry(&keys->end, keys->end_key, keys, indexrel, col, upper);
-		keys->end_nextkey = (s == BTLessEqualStrategyNumber ||
-							 s == BTGreaterEqualStrategyNumber);
-		mark_bounding(keys, upper);
+		bool		whole = add_bound(&keys->end, keys->end_key, keys,
+									  indexrel, col, upper,
+									  &keys->end_row_keysz);
+
+		keys->end_nextkey = !whole || s == BTLessEqualStrategyNumber ||
+			s == BTGreaterEqualStrategyNumber;
 	}
 	else if (!nulls_first)
 	{
@@ -299,6 +354,8 @@ init_recheck(AnagoKeys *keys)
 	{
 		const AnagoKey *key = &keys->key[i];
 
+		if (key->desc->kind == ANAGO_KEY_ROW_MORE)
+			continue;
 		if (!key->bounds || (!key->sure && key->expr != NULL))
 			keys->recheck[keys->nrecheck++] = i;
 	}

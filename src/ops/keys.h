@@ -60,6 +60,8 @@ typedef struct AnagoKeyValues
 	int			start_which;	/* the tightest condition for the last entry of */
 	int			end_which;		/* a position, or -1: that of start_key, end_key */
 	AnagoArray *arrays;			/* one for each key; NULL if no key needs it */
+	bool	   *nulls;			/* further members of rows that are NULL, one
+								 * for each key; NULL if none is */
 	Datum		values[FLEXIBLE_ARRAY_MEMBER];
 } AnagoKeyValues;
 
@@ -105,6 +107,8 @@ typedef struct AnagoKeys
 	BTScanInsertData end;
 	int			start_keysz;
 	int			end_keysz;
+	int			start_row_keysz;	/* up to the first member of a row */
+	int			end_row_keysz;	/* comparison; 0 where there is none */
 	bool		start_nextkey;
 	bool		end_nextkey;
 	int			start_key[INDEX_MAX_KEYS];	/* index into key[], or EDGE_NULL */

@@ -74,7 +74,14 @@ eval_key(const AnagoKeys *keys, int i, ExprContext *econtext,
 		return true;
 	value = ExecEvalExprSwitchContext(key->expr, econtext, &isnull);
 	if (isnull)
-		return false;
+	{
+		if (key->desc->kind != ANAGO_KEY_ROW_MORE)
+			return false;
+		if (out->nulls == NULL)
+			out->nulls = MemoryContextAllocZero(context, sizeof(bool) * keys->n);
+		out->nulls[i] = true;
+		return true;
+	}
 
 	old = MemoryContextSwitchTo(context);
 	if (key->desc->kind == ANAGO_KEY_ARRAY)
@@ -123,6 +130,7 @@ void
 anago_keys_eval_none(const AnagoKeys *keys, AnagoKeyValues *out)
 {
 	out->arrays = NULL;
+	out->nulls = NULL;
 	out->ncombos = 0;
 	out->prefix = -1;
 	out->start_which = out->end_which = -1;
@@ -163,6 +171,8 @@ anago_keys_free(const AnagoKeys *keys, AnagoKeyValues *values)
 	}
 	if (values->arrays != NULL)
 		pfree(values->arrays);
+	if (values->nulls != NULL)
+		pfree(values->nulls);
 }
 
 /* --- use --- */
@@ -227,6 +237,20 @@ replace_bound(AnagoKeys *keys, const AnagoKeyValues *values,
 	position->nextkey = inclusive == is_end;
 }
 
+/*
+ * Where a further member of a row comparison is NULL, a position cannot have
+ * an entry for it.  It ends behind the first member, all entries that are equal
+ * there lie in the range, and the recheck does the rest.
+ */
+static void
+shorten_row(BTScanInsert position, int row_keysz, bool nextkey)
+{
+	if (row_keysz == 0)
+		return;
+	position->keysz = row_keysz;
+	position->nextkey = nextkey;
+}
+
 void
 anago_keys_bind(AnagoKeys *keys, const AnagoKeyValues *values, int from, int to)
 {
@@ -243,6 +267,11 @@ anago_keys_bind(AnagoKeys *keys, const AnagoKeyValues *values, int from, int to)
 		keys->end.keysz = keys->end_keysz;
 		keys->start.nextkey = keys->start_nextkey;
 		keys->end.nextkey = keys->end_nextkey;
+		if (values->nulls != NULL)
+		{
+			shorten_row(&keys->start, keys->start_row_keysz, false);
+			shorten_row(&keys->end, keys->end_row_keysz, true);
+		}
 	}
 	bind_scalars(keys, values, &keys->start, keys->start_key);
 	bind_scalars(keys, values, &keys->end, keys->end_key);
@@ -255,9 +284,9 @@ anago_keys_bind(AnagoKeys *keys, const AnagoKeyValues *values, int from, int to)
 	}
 	if (keys->bounds == NULL || values->prefix >= 0)
 		return;
-	if (values->start_which >= 0)
+	if (values->start_which >= 0 && keys->start_row_keysz == 0)
 		replace_bound(keys, values, &keys->start, values->start_which, false);
-	if (values->end_which >= 0)
+	if (values->end_which >= 0 && keys->end_row_keysz == 0)
 		replace_bound(keys, values, &keys->end, values->end_which, true);
 }
 
@@ -304,6 +333,40 @@ array_matches(AnagoKey *key, const AnagoArray *array, Datum datum)
 	return false;
 }
 
+/*
+ * A row comparison, whose first member is key `which`: the first members that
+ * differ decide, and a NULL before that makes it unknown.
+ */
+static bool
+row_matches(AnagoKeys *keys, const AnagoKeyValues *values, int which,
+			Relation indexrel, IndexTuple itup)
+{
+	StrategyNumber strategy = keys->key[which].strategy;
+	int32		cmp = 0;
+
+	for (int i = which; cmp == 0; i++)
+	{
+		AnagoKey   *key = &keys->key[i];
+		bool		isnull;
+		Datum		datum;
+
+		if (i > which &&
+			(i == keys->n || key->desc->kind != ANAGO_KEY_ROW_MORE))
+			break;
+		datum = index_getattr(itup, key->desc->attno,
+							  RelationGetDescr(indexrel), &isnull);
+		if (isnull || (values->nulls != NULL && values->nulls[i]))
+			return false;
+		cmp = DatumGetInt32(FunctionCall2Coll(&key->colcmp, key->desc->collation,
+											  datum, values->values[i]));
+	}
+	if (cmp == 0)
+		return strategy == BTLessEqualStrategyNumber ||
+			strategy == BTGreaterEqualStrategyNumber;
+	return (cmp < 0) == (strategy == BTLessStrategyNumber ||
+						 strategy == BTLessEqualStrategyNumber);
+}
+
 /* Is one element of this list bound now? */
 static inline bool
 is_bound(const AnagoKey *key, const AnagoKeyValues *values)
@@ -336,6 +399,10 @@ key_matches(AnagoKeys *keys, const AnagoKeyValues *values, int which,
 				return op_matches(key, datum,
 								  keys->start.scankeys[key->desc->attno - 1].sk_argument);
 			return array_matches(key, &values->arrays[which], datum);
+		case ANAGO_KEY_ROW:
+			return row_matches(keys, values, which, indexrel, itup);
+		case ANAGO_KEY_ROW_MORE:
+			return true;
 	}
 	pg_unreachable();
 }

@@ -121,7 +121,7 @@ index_clauses_eligible(PlannerInfo *root, IndexPath *ipath)
 			Expr	   *clause = lfirst_node(RestrictInfo, lcq)->clause;
 
 			if (!IsA(clause, OpExpr) && !IsA(clause, ScalarArrayOpExpr) &&
-				!IsA(clause, NullTest))
+				!IsA(clause, NullTest) && !IsA(clause, RowCompareExpr))
 				return false;
 		}
 		if (!anago_quals_eligible(root, iclause->indexquals))
@@ -136,6 +136,8 @@ is_equality(const IndexOptInfo *index, int col, const Expr *clause)
 {
 	Oid			opno;
 
+	if (IsA(clause, RowCompareExpr))
+		return false;
 	if (IsA(clause, NullTest))
 		return ((const NullTest *) clause)->nulltesttype == IS_NULL;
 	opno = IsA(clause, OpExpr) ? ((const OpExpr *) clause)->opno :

@@ -60,11 +60,13 @@ typedef enum AnagoKeyKind
 	ANAGO_KEY_OP,				/* indexcol op value */
 	ANAGO_KEY_ARRAY,			/* indexcol op ANY (array) */
 	ANAGO_KEY_IS_NULL,			/* indexcol IS NULL */
-	ANAGO_KEY_IS_NOT_NULL		/* indexcol IS NOT NULL */
+	ANAGO_KEY_IS_NOT_NULL,		/* indexcol IS NOT NULL */
+	ANAGO_KEY_ROW,				/* first member of (indexcol, ...) op (value, ...) */
+	ANAGO_KEY_ROW_MORE			/* one of its further members, which follow */
 } AnagoKeyKind;
 
 /*
- * One index condition.  Its value expression is the entry of the same
+ * One index condition, or one member of a row comparison.  Its value expression is the entry of the same
  * position in the step's ANAGO_EXPRS_KEYS list (a NULL Const for the two
  * null tests, so that positions agree).
  */

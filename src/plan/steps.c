@@ -90,65 +90,105 @@ strip_gate(Plan *plan, List **gate)
 	return plan;
 }
 
-/* Split one index condition; returns the value expression. */
-static Expr *
-describe_key(AnagoKeyDesc *key, Node *clause)
+static void
+set_column(AnagoKeyDesc *key, const Node *column)
 {
-	Node	   *column;
-	Expr	   *value;
+	if (!IsA(column, Var) || ((const Var *) column)->varno != INDEX_VAR)
+		elog(ERROR, "index condition without an index column");
+	key->attno = ((const Var *) column)->varattno;
+}
+
+static void
+set_operator(AnagoKeyDesc *key, AnagoKeyKind kind, Oid opno, Oid collation)
+{
+	key->kind = kind;
+	key->opno = opno;
+	key->opfuncid = get_opcode(opno);
+	key->collation = collation;
+}
+
+/* The key and value expression that come next. */
+static AnagoKeyDesc *
+add_key(AnagoStepDesc *desc, Expr *value)
+{
+	desc->exprs[ANAGO_EXPRS_KEYS] = lappend(desc->exprs[ANAGO_EXPRS_KEYS], value);
+	return &desc->keys[desc->nkeys++];
+}
+
+static void
+describe_null_test(AnagoStepDesc *desc, const NullTest *test)
+{
+	AnagoKeyDesc *key = add_key(desc, (Expr *)
+								makeNullConst(BOOLOID, -1, InvalidOid));
+
+	key->kind = test->nulltesttype == IS_NULL ?
+		ANAGO_KEY_IS_NULL : ANAGO_KEY_IS_NOT_NULL;
+	set_column(key, (Node *) test->arg);
+}
+
+/* The members of a row comparison, one key for each. */
+static void
+describe_row(AnagoStepDesc *desc, const RowCompareExpr *row)
+{
+	for (int i = 0; i < list_length(row->opnos); i++)
+	{
+		AnagoKeyDesc *key = add_key(desc, list_nth(row->rargs, i));
+
+		set_operator(key, i == 0 ? ANAGO_KEY_ROW : ANAGO_KEY_ROW_MORE,
+					 list_nth_oid(row->opnos, i),
+					 list_nth_oid(row->inputcollids, i));
+		set_column(key, list_nth(row->largs, i));
+	}
+}
+
+/* Split one index condition into keys and their value expressions. */
+static void
+describe_condition(AnagoStepDesc *desc, const Node *clause)
+{
+	AnagoKeyDesc *key;
 
 	if (IsA(clause, OpExpr))
 	{
-		OpExpr	   *op = (OpExpr *) clause;
+		const OpExpr *op = (const OpExpr *) clause;
 
-		key->kind = ANAGO_KEY_OP;
-		key->opno = op->opno;
-		key->collation = op->inputcollid;
-		column = linitial(op->args);
-		value = lsecond(op->args);
+		key = add_key(desc, lsecond(op->args));
+		set_operator(key, ANAGO_KEY_OP, op->opno, op->inputcollid);
+		set_column(key, linitial(op->args));
 	}
 	else if (IsA(clause, ScalarArrayOpExpr))
 	{
-		ScalarArrayOpExpr *op = (ScalarArrayOpExpr *) clause;
+		const ScalarArrayOpExpr *op = (const ScalarArrayOpExpr *) clause;
 
 		Assert(op->useOr);
-		key->kind = ANAGO_KEY_ARRAY;
-		key->opno = op->opno;
-		key->collation = op->inputcollid;
-		column = linitial(op->args);
-		value = lsecond(op->args);
+		key = add_key(desc, lsecond(op->args));
+		set_operator(key, ANAGO_KEY_ARRAY, op->opno, op->inputcollid);
+		set_column(key, linitial(op->args));
 	}
 	else if (IsA(clause, NullTest))
-	{
-		NullTest   *test = (NullTest *) clause;
-
-		key->kind = test->nulltesttype == IS_NULL ?
-			ANAGO_KEY_IS_NULL : ANAGO_KEY_IS_NOT_NULL;
-		column = (Node *) test->arg;
-		value = (Expr *) makeNullConst(BOOLOID, -1, InvalidOid);
-	}
+		describe_null_test(desc, (const NullTest *) clause);
+	else if (IsA(clause, RowCompareExpr))
+		describe_row(desc, (const RowCompareExpr *) clause);
 	else
 		elog(ERROR, "unexpected index condition: %d", (int) nodeTag(clause));
-
-	if (!IsA(column, Var) || ((Var *) column)->varno != INDEX_VAR)
-		elog(ERROR, "index condition without an index column");
-	key->attno = ((Var *) column)->varattno;
-	key->opfuncid = OidIsValid(key->opno) ? get_opcode(key->opno) : InvalidOid;
-	return value;
 }
 
 static void
 describe_keys(AnagoStepDesc *desc, List *indexqual)
 {
-	desc->nkeys = list_length(indexqual);
-	desc->keys = palloc0(sizeof(AnagoKeyDesc) * Max(desc->nkeys, 1));
-	for (int i = 0; i < desc->nkeys; i++)
-	{
-		Expr	   *value = describe_key(&desc->keys[i], list_nth(indexqual, i));
+	int			n = 0;
+	ListCell   *lc;
 
-		desc->exprs[ANAGO_EXPRS_KEYS] =
-			lappend(desc->exprs[ANAGO_EXPRS_KEYS], value);
+	foreach(lc, indexqual)
+	{
+		const Node *clause = lfirst(lc);
+
+		n += IsA(clause, RowCompareExpr) ?
+			list_length(((const RowCompareExpr *) clause)->opnos) : 1;
 	}
+	desc->keys = palloc0(sizeof(AnagoKeyDesc) * Max(n, 1));
+	foreach(lc, indexqual)
+		describe_condition(desc, lfirst(lc));
+	Assert(desc->nkeys == n);
 }
 
 /*
