@@ -65,19 +65,24 @@ anago_counters_add(AnagoCounters *to, const AnagoCounters *from)
 		add_step(&to->steps[i], &from->steps[i]);
 }
 
-/* What tasks and rows take now, unless it was more before. */
-void
-anago_query_note_memory(const AnagoQuery *query, AnagoCounters *counters)
+/*
+ * Most bytes that were allocated at one time since the last rescan.  Rows, the
+ * greater part, have a peak of their own; all else of a scan only grows.
+ */
+static Size
+peak_memory(const AnagoQuery *query)
 {
-	int64		memory;
+	return MemoryContextMemAllocated(query->whole, true) -
+		MemoryContextMemAllocated(query->context, false) +
+		Max(query->memory.peak, MemoryContextMemAllocated(query->context, false));
+}
 
-	if (query->sched == NULL)
-		return;
-	memory = MemoryContextMemAllocated(query->context, true);
-	/* a participant's tasks are in there */
-	if (query->share == NULL)
-		memory += anago_sched_memory(query->sched);
-	counters->memory = Max(counters->memory, memory);
+/* Memory is about to be given back. */
+void
+anago_query_keep_peak(AnagoQuery *query)
+{
+	query->memory_peak = Max(query->memory_peak, peak_memory(query));
+	query->memory.peak = 0;
 }
 
 /* `counters` may be query->before itself. */
@@ -100,7 +105,8 @@ anago_query_count(const AnagoQuery *query, AnagoCounters *counters)
 				sizeof(counters->method));
 	add_sched(&counters->sched, anago_sched_counters(query->sched));
 	add_pages(&counters->pages, anago_pages_counters(query->pages));
-	anago_query_note_memory(query, counters);
+	counters->memory = Max(counters->memory,
+						   Max(query->memory_peak, peak_memory(query)));
 }
 
 void

@@ -148,6 +148,19 @@ anago_heap_visit(AnagoProbe *probe, AnagoHits *hits, int from, int to)
 
 /* --- the task --- */
 
+/*
+ * Is there no memory any more for rows of this block?  Then it is better asked
+ * for a second time: a row may be as large as it likes.
+ */
+static inline bool
+has_become_short(const AnagoStep *step)
+{
+	const AnagoSched *sched = step->query->sched;
+
+	return anago_sched_is_short(sched) &&
+		!anago_sched_has_room(sched, ANAGO_DEPTH_PROBE(step + 1));
+}
+
 static AnagoVerdict
 heap_run(AnagoTask *task)
 {
@@ -168,6 +181,11 @@ heap_run(AnagoTask *task)
 		{
 			ReleaseBuffer(buf);
 			break;
+		}
+		if (!step->last && has_become_short(step))
+		{
+			ReleaseBuffer(buf);
+			continue;
 		}
 		self->next = visit_begin(probe, self->hits, self->next, self->to, buf);
 		while (anago_heap_next(probe, self->hits))

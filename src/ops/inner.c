@@ -30,6 +30,9 @@ typedef struct Slot
 struct AnagoInner
 {
 	MemoryContext context;
+	AnagoMemory *memory;
+	int			ncopies;
+	int			max_copies;
 	int			n;				/* slots used */
 	int			nslots;
 	Slot	   *slots;			/* NULL while n is 0 */
@@ -48,11 +51,14 @@ slot_of(const AnagoInner *inner, BlockNumber blkno)
 }
 
 AnagoInner *
-anago_inner_create(MemoryContext context)
+anago_inner_create(MemoryContext context, AnagoMemory *memory, int nsteps)
 {
 	AnagoInner *inner = MemoryContextAllocZero(context, sizeof(AnagoInner));
+	Size		copies = memory->limit / 2 / nsteps / BLCKSZ;
 
 	inner->context = context;
+	inner->memory = memory;
+	inner->max_copies = Max(Min(copies, ANAGO_INNER_PAGES), 1);
 	return inner;
 }
 
@@ -72,9 +78,11 @@ anago_inner_forget(AnagoInner *inner)
 	for (int i = 0; i < inner->nslots; i++)
 		if (inner->slots[i].page != NULL)
 			pfree(inner->slots[i].page);
+	anago_memory_fix(inner->memory, -(ssize_t) (inner->ncopies * BLCKSZ +
+												inner->nslots * sizeof(Slot)));
 	pfree(inner->slots);
 	inner->slots = NULL;
-	inner->n = inner->nslots = 0;
+	inner->n = inner->nslots = inner->ncopies = 0;
 }
 
 /* Make room for one more page. */
@@ -87,6 +95,7 @@ make_room(AnagoInner *inner)
 	if (2 * inner->n < nold)
 		return;
 	inner->nslots = nold == 0 ? SLOTS_START : 2 * nold;
+	anago_memory_fix(inner->memory, (inner->nslots - nold) * sizeof(Slot));
 	inner->slots = MemoryContextAllocZero(inner->context,
 										  sizeof(Slot) * inner->nslots);
 	for (int i = 0; i < nold; i++)
@@ -114,6 +123,10 @@ anago_inner_add(AnagoInner *inner, BlockNumber blkno, Page page)
 	/* others that were on their way to it may have come first */
 	if (slot->page != NULL || ++slot->met < ANAGO_INNER_MEETINGS)
 		return;
+	if (inner->ncopies == inner->max_copies)
+		return;
+	inner->ncopies++;
+	anago_memory_fix(inner->memory, BLCKSZ);
 	slot->page = MemoryContextAlloc(inner->context, BLCKSZ);
 	memcpy(slot->page, page, BLCKSZ);
 }

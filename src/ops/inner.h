@@ -24,7 +24,13 @@
 #include "storage/block.h"
 #include "storage/bufpage.h"
 
-/* Bound on copies in one step: 2 MB of pages of 8 kB. */
+#include "sched/memory.h"
+
+/*
+ * Bound on the pages of one step that are known: 2 MB of copies of 8 kB.  All
+ * steps' copies together take no more than half of the query's memory; each
+ * step may have its part of that, and one page.
+ */
 #define ANAGO_INNER_PAGES	256
 
 /*
@@ -35,8 +41,12 @@
 
 typedef struct AnagoInner AnagoInner;
 
-/* Memory comes from `context` as copies are made. */
-extern AnagoInner *anago_inner_create(MemoryContext context);
+/*
+ * One of `nsteps`.  Memory comes from `context` as copies are made, and is
+ * counted in `memory`.
+ */
+extern AnagoInner *anago_inner_create(MemoryContext context,
+									  AnagoMemory *memory, int nsteps);
 
 /* The copy of a block, or NULL. */
 extern Page anago_inner_find(const AnagoInner *inner, BlockNumber blkno);

@@ -52,9 +52,9 @@ struct AnagoFound
 };
 
 AnagoFound *
-anago_found_create(void)
+anago_found_create(MemoryContext context)
 {
-	return palloc(sizeof(AnagoFound));
+	return MemoryContextAlloc(context, sizeof(AnagoFound));
 }
 
 /* Bytes of an index tuple's key part, without a posting list. */
@@ -134,14 +134,12 @@ make_hits(AnagoStep *step, Buffer buf)
 									sizeof(ItemPointerData) * found->n);
 	Size		itups_end = tids_end + sizeof(IndexTuple) * found->n;
 	Size		visible_end = MAXALIGN(itups_end + sizeof(bool) * found->n);
-	AnagoHits  *hits;
+	Size		size = step->desc->index_only ?
+		visible_end + found->itup_bytes : tids_end;
+	AnagoHits  *hits = anago_query_alloc(step->query, size);
 
-	if (!step->desc->index_only)
-		hits = MemoryContextAlloc(step->query->context, tids_end);
-	else
-		hits = MemoryContextAlloc(step->query->context,
-								  visible_end + found->itup_bytes);
 	hits->refs = 1;
+	hits->size = size;
 	hits->n = found->n;
 	hits->leaf = BufferGetBlockNumber(buf);
 	hits->lsn = BufferGetLSNAtomic(buf);
@@ -328,8 +326,11 @@ anago_hits_kill(AnagoStep *step, AnagoHits *hits, int hit)
 	if (!step->query->use_dead_hints || !RelationNeedsWAL(step->indexrel))
 		return;
 	if (hits->killed == NULL)
-		hits->killed = MemoryContextAllocZero(step->query->context,
-											  sizeof(bool) * hits->n);
+	{
+		hits->killed = anago_query_alloc(step->query, sizeof(bool) * hits->n);
+		memset(hits->killed, false, sizeof(bool) * hits->n);
+		hits->size += sizeof(bool) * hits->n;
+	}
 	hits->nkilled += !hits->killed[hit];
 	hits->killed[hit] = true;
 }
@@ -431,5 +432,5 @@ anago_hits_release(AnagoStep *step, AnagoHits *hits)
 		mark_killed(step, hits);
 	if (hits->killed != NULL)
 		pfree(hits->killed);
-	pfree(hits);
+	anago_query_free(step->query, hits, hits->size);
 }

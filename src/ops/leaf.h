@@ -12,8 +12,8 @@
 
 #include "ops/query.h"
 
-/* Work area of a step, in CurrentMemoryContext. */
-extern AnagoFound *anago_found_create(void);
+/* Work area of a step. */
+extern AnagoFound *anago_found_create(MemoryContext context);
 
 /*
  * Matches of combinations from .. to - 1, for which the keys are bound, on a

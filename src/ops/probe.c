@@ -17,6 +17,7 @@
 #include "postgres.h"
 
 #include "executor/executor.h"
+#include "utils/datum.h"
 
 #include "ops/fill.h"
 #include "ops/probe.h"
@@ -36,15 +37,38 @@ is_open(AnagoStep *step)
 	return step->gate_open;
 }
 
+/* Bytes that the values of a probe's keys take beside values[] itself. */
+static Size
+keys_size(const AnagoKeys *keys, const AnagoKeyValues *values)
+{
+	Size		size = 0;
+
+	for (int i = 0; i < keys->n; i++)
+	{
+		const AnagoKey *key = &keys->key[i];
+
+		if (DatumGetPointer(values->values[i]) == NULL || key->expr == NULL)
+			continue;
+		if (key->desc->kind == ANAGO_KEY_ARRAY)
+			size += sizeof(AnagoArray) * keys->n +
+				sizeof(Datum) * values->arrays[i].n +
+				VARSIZE_ANY(DatumGetPointer(values->values[i]));
+		else if (key->copy && !key->typbyval)
+			size += datumGetSize(values->values[i], false, key->typlen);
+	}
+	return size;
+}
+
 static AnagoProbe *
 probe_make(AnagoStep *step, AnagoRow *row)
 {
 	AnagoQuery *query = step->query;
 	AnagoProbe *probe;
+	Size		size = offsetof(AnagoProbe, keys.values) +
+		sizeof(Datum) * step->keys.n;
 
-	probe = MemoryContextAlloc(query->context,
-							   offsetof(AnagoProbe, keys.values) +
-							   sizeof(Datum) * step->keys.n);
+	probe = anago_query_alloc(query, size);
+	probe->size = size;
 	probe->step = step;
 	probe->row = row;
 	probe->tasks = 0;
@@ -56,6 +80,12 @@ probe_make(AnagoStep *step, AnagoRow *row)
 		anago_keys_eval(&step->keys, query->econtext, query->context, &probe->keys);
 	else
 		anago_keys_eval_none(&step->keys, &probe->keys);
+	if (step->keys_allocate)
+	{
+		size = keys_size(&step->keys, &probe->keys);
+		anago_memory_charge(&query->memory, size);
+		probe->size += size;
+	}
 	return probe;
 }
 
@@ -138,16 +168,22 @@ anago_probe_forward(AnagoProbe *probe)
 }
 
 bool
+anago_probe_is_unmatched(const AnagoProbe *probe)
+{
+	AnagoStep  *step = probe->step;
+
+	Assert(probe->tasks > 0);
+	return probe->tasks == 1 && !probe->matched &&
+		(step->desc->jointype == JOIN_LEFT || step->desc->jointype == JOIN_ANTI);
+}
+
+bool
 anago_probe_unmatched(AnagoProbe *probe)
 {
 	AnagoStep  *step = probe->step;
 	AnagoQuery *query = step->query;
 
-	Assert(probe->tasks > 0);
-	if (probe->tasks > 1 || probe->matched ||
-		(step->desc->jointype != JOIN_LEFT && step->desc->jointype != JOIN_ANTI))
-		return false;
-
+	Assert(anago_probe_is_unmatched(probe));
 	anago_row_bind(query, probe->row);
 	for (int i = step->first_col; i < step->first_col + step->ncols; i++)
 	{
@@ -171,5 +207,5 @@ anago_probe_release(AnagoProbe *probe)
 		return;
 	anago_row_release(query, probe->row);
 	anago_keys_free(&probe->step->keys, &probe->keys);
-	pfree(probe);
+	anago_query_free(query, probe, probe->size);
 }

@@ -42,9 +42,12 @@ extern void anago_probe_forward(AnagoProbe *probe);
 
 /*
  * To be asked by each task of a probe before it ends.  True: it is the last
- * one, no match was found, and the wide slot now holds the null-extended row
- * that is to go on.
+ * one, and no match was found that keeps the outer row from being extended by
+ * NULLs.
  */
+extern bool anago_probe_is_unmatched(const AnagoProbe *probe);
+
+/* Such a probe: does the wide slot now hold that row, and is it to go on? */
 extern bool anago_probe_unmatched(AnagoProbe *probe);
 
 /* A task of the probe ends; the last one takes the probe with it. */
@@ -56,9 +59,14 @@ extern void anago_probe_release(AnagoProbe *probe);
  */
 #define ANAGO_END_OF_PROBE(task, probe) \
 	do { \
-		if (anago_probe_unmatched(probe)) \
+		if (anago_probe_is_unmatched(probe)) \
 		{ \
-			if ((probe)->step->last) \
+			if (!(probe)->step->last) \
+				ANAGO_AWAIT_ROOM(task, (probe)->step->query->sched, \
+								 ANAGO_DEPTH_PROBE((probe)->step + 1)); \
+			if (!anago_probe_unmatched(probe)) \
+				; \
+			else if ((probe)->step->last) \
 				ANAGO_SUSPEND(task, ANAGO_EMIT); \
 			else \
 				anago_probe_forward(probe); \

@@ -31,6 +31,7 @@
 #include "access/genam.h"
 #include "access/xact.h"
 #include "executor/executor.h"
+#include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
@@ -42,6 +43,11 @@
 #include "ops/query.h"
 #include "ops/source.h"
 #include "ops/spread.h"
+
+#ifdef ANAGO_TINY_BOUNDS
+/* Bytes of one process's query, so that many find no room in tests. */
+#define TINY_LIMIT	(64 * 1024)
+#endif
 
 /* --- begin --- */
 
@@ -62,6 +68,20 @@ columns_of_step(const AnagoPipelineDesc *desc, int step, int *first, int *n)
 		attnos[(*n)++] = desc->columns[i].attno;
 	}
 	return attnos;
+}
+
+/* Do values of a probe's keys take memory beside the probe itself? */
+static bool
+keys_allocate(const AnagoKeys *keys)
+{
+	for (int i = 0; i < keys->n; i++)
+	{
+		const AnagoKey *key = &keys->key[i];
+
+		if (key->desc->kind == ANAGO_KEY_ARRAY || (key->copy && !key->typbyval))
+			return true;
+	}
+	return false;
 }
 
 static void
@@ -86,12 +106,13 @@ begin_step(AnagoQuery *query, const AnagoPipelineDesc *desc, int index, int efla
 								exec_rt_fetch(sd->scanrelid, query->estate)->rellockmode);
 	step->heap_slot = MakeSingleTupleTableSlot(RelationGetDescr(step->heap),
 											   &TTSOpsHeapTuple);
-	step->inner = anago_inner_create(query->estate->es_query_cxt);
-	step->found = anago_found_create();
-	step->visit = palloc(sizeof(AnagoVisit));
+	step->inner = anago_inner_create(query->whole, &query->memory, desc->nsteps);
+	step->found = anago_found_create(query->whole);
+	step->visit = MemoryContextAlloc(query->whole, sizeof(AnagoVisit));
 	step->visit->buf = InvalidBuffer;
 	anago_fill_init(step);
 	anago_keys_init(&step->keys, step->indexrel, sd, ps);
+	step->keys_allocate = keys_allocate(&step->keys);
 	step->gate = ExecInitQual(sd->exprs[ANAGO_EXPRS_GATE], ps);
 	step->filter = ExecInitQual(sd->exprs[ANAGO_EXPRS_FILTER], ps);
 	step->join = ExecInitQual(sd->exprs[ANAGO_EXPRS_JOIN], ps);
@@ -118,6 +139,22 @@ begin_columns(AnagoQuery *query, const AnagoPipelineDesc *desc)
 	Assert(first == 0);
 }
 
+/* The limit is of each process, as that of a hash table of core's. */
+static void
+begin_memory(AnagoQuery *query)
+{
+	Size		limit = get_hash_memory_limit();
+
+#ifdef ANAGO_TINY_BOUNDS
+	limit = Min(limit, TINY_LIMIT);
+#endif
+	query->whole = AllocSetContextCreate(query->estate->es_query_cxt, "anago",
+										 ALLOCSET_DEFAULT_SIZES);
+	query->context = AllocSetContextCreate(query->whole, "anago rows",
+										   ANAGO_ROW_BLOCKS);
+	anago_memory_begin(&query->memory, query->context, limit);
+}
+
 AnagoQuery *
 anago_query_begin(PlanState *ps, const AnagoPipelineDesc *desc,
 				  PlanState *child, TupleTableSlot *wide, int eflags)
@@ -133,6 +170,8 @@ anago_query_begin(PlanState *ps, const AnagoPipelineDesc *desc,
 	query->before = palloc0(sizeof(AnagoCounters));
 	begin_columns(query, desc);
 
+	if (!(eflags & EXEC_FLAG_EXPLAIN_ONLY))
+		begin_memory(query);
 	query->nsteps = desc->nsteps;
 	query->steps = palloc0(sizeof(AnagoStep) * desc->nsteps);
 	for (int i = 0; i < desc->nsteps; i++)
@@ -143,9 +182,6 @@ anago_query_begin(PlanState *ps, const AnagoPipelineDesc *desc,
 	query->econtext = CreateExprContext(query->estate);
 	query->econtext->ecxt_scantuple = wide;
 	query->gate = ExecInitQual(desc->gate, ps);
-	query->context = AllocSetContextCreate(query->estate->es_query_cxt,
-										   "anago rows",
-										   ALLOCSET_DEFAULT_SIZES);
 	query->use_dead_hints = !TransactionStartedDuringRecovery();
 	return query;
 }
@@ -165,8 +201,7 @@ start(AnagoQuery *query)
 			elog(ERROR, "anago needs an MVCC snapshot");
 
 		/* as a participant it goes with the segment, else rescans keep it */
-		old = MemoryContextSwitchTo(query->segment != NULL ? query->context :
-									query->estate->es_query_cxt);
+		old = MemoryContextSwitchTo(query->context);
 		if (query->segment != NULL)
 		{
 			query->share = anago_share_attach(query->segment, query->pool,
@@ -174,9 +209,11 @@ start(AnagoQuery *query)
 			query->in_parts = query->segment->in_parts;
 			anago_spread_peers(query, &peers);
 		}
+		MemoryContextSwitchTo(query->whole);
 		query->sched = anago_sched_begin(ANAGO_DEPTHS(query->nsteps),
 										 anago_mode != ANAGO_MODE_OOO,
-										 anago_max_inflight_reads, &peers);
+										 anago_max_inflight_reads,
+										 &query->memory, &peers);
 		query->pages = anago_sched_pages(query->sched);
 		MemoryContextSwitchTo(old);
 	}
@@ -220,12 +257,13 @@ static void
 let_go(AnagoQuery *query)
 {
 	release_pins(query);
-	anago_query_note_memory(query, query->before);
+	anago_query_keep_peak(query);
 	if (query->sched != NULL)
 		anago_sched_reset(query->sched);
-	/* a participant's scheduler is in there */
+	/* a participant's share is in there */
 	if (query->share == NULL)
 		MemoryContextReset(query->context);
+	query->memory.used = 0;
 	query->bound = NULL;
 }
 
@@ -302,6 +340,7 @@ anago_query_part(AnagoQuery *query)
 	release_pins(query);
 	anago_query_publish(query);
 	anago_query_count(query, query->before);
+	anago_query_keep_peak(query);
 	anago_sched_end(query->sched);
 	query->sched = NULL;
 	query->pages = NULL;

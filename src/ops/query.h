@@ -62,6 +62,7 @@ typedef struct AnagoRow
 	struct AnagoRow *parent;	/* fragment of an earlier step, or NULL */
 	int32		refs;			/* children and probes */
 	int16		step;			/* who made it: ANAGO_STEP_SOURCE or a step */
+	Size		size;			/* bytes of this chunk */
 	Datum		values[FLEXIBLE_ARRAY_MEMBER];
 } AnagoRow;
 
@@ -73,6 +74,7 @@ typedef struct AnagoProbe
 	int32		tasks;			/* tasks at work for it */
 	bool		matched;		/* some match was found */
 	bool		done;			/* no further match is of interest */
+	Size		size;			/* bytes of this and what keys refer to */
 	AnagoKeyValues keys;		/* must be last: flexible */
 } AnagoProbe;
 
@@ -84,6 +86,7 @@ typedef struct AnagoHits
 	BlockNumber leaf;			/* where they were found, */
 	XLogRecPtr	lsn;			/* as of that state of it */
 	int32		nkilled;
+	Size		size;			/* bytes of this chunk and of killed */
 	bool	   *killed;			/* matches that are dead to all, or NULL */
 	bool	   *visible;		/* index-only: heap block is all-visible */
 	IndexTuple *itups;			/* index-only: copies, in this same chunk */
@@ -121,7 +124,7 @@ typedef struct AnagoCounters
 	char		method[16];		/* of I/O; "": none was needed */
 	AnagoSchedCounters sched;
 	AnagoPageCounters pages;
-	int64		memory;			/* bytes of tasks and rows */
+	int64		memory;			/* bytes, at the peak */
 	int64		given;			/* rows handed to other processes */
 	int64		fallbacks;		/* by a worker: I/O methods refused */
 	int			nsteps;			/* of the following */
@@ -162,6 +165,7 @@ struct AnagoStep
 	TupleTableSlot *heap_slot;	/* for deforming; holds no pin */
 
 	AnagoKeys	keys;
+	bool		keys_allocate;	/* values of some must be copied */
 	ExprState  *gate;			/* one-time condition, or NULL */
 	bool		gate_known;		/* it has been evaluated, to this: */
 	bool		gate_open;
@@ -190,7 +194,11 @@ struct AnagoQuery
 	Snapshot	snapshot;
 	AnagoSched *sched;			/* NULL until the first row is asked for */
 	AnagoPages *pages;
-	MemoryContext context;		/* rows, probes, hits; reset by rescan */
+	MemoryContext whole;		/* all that the query allocates, */
+	MemoryContext context;		/* and below it: rows, probes, hits; reset by
+								 * rescan */
+	AnagoMemory memory;
+	Size		memory_peak;	/* bytes, of scans that have ended */
 	ExprContext *econtext;		/* of filters and keys; scan tuple = wide */
 	TupleTableSlot *wide;
 	AnagoRow   *bound;			/* row whose columns the wide slot holds */
@@ -273,8 +281,25 @@ extern void anago_query_shutdown(AnagoQuery *query);
 
 /* counters.c: what this process has done so far, and the sum of two. */
 extern void anago_query_count(const AnagoQuery *query, AnagoCounters *counters);
+extern void anago_query_keep_peak(AnagoQuery *query);
 extern void anago_query_publish(AnagoQuery *query);
-extern void anago_query_note_memory(const AnagoQuery *query, AnagoCounters *counters);
 extern void anago_counters_add(AnagoCounters *to, const AnagoCounters *from);
+
+/* Memory from query->context whose amount depends on rows. */
+static inline void *
+anago_query_alloc(AnagoQuery *query, Size size)
+{
+	void	   *chunk = MemoryContextAllocHuge(query->context, size);
+
+	anago_memory_charge(&query->memory, size);
+	return chunk;
+}
+
+static inline void
+anago_query_free(AnagoQuery *query, void *chunk, Size size)
+{
+	anago_memory_discharge(&query->memory, size);
+	pfree(chunk);
+}
 
 #endif							/* ANAGO_QUERY_H */

@@ -164,6 +164,7 @@ keep_inner(RangeTask *self, Page page, OffsetNumber child)
 		self->span = anago_span_create(step->query, self->combo,
 									   self->combo_end);
 	anago_span_page(step, self->span, page, child, self->from_start);
+	anago_sched_expect(step->query->sched, self->task.depth, sizeof(AnagoSpan));
 	self->from_start = false;
 	self->blkno = InvalidBlockNumber;
 }
@@ -172,7 +173,7 @@ static void
 drop_span(RangeTask *self)
 {
 	if (self->span != NULL)
-		pfree(self->span);
+		anago_span_free(self->probe->step->query, self->span);
 	self->span = NULL;
 }
 
@@ -254,8 +255,8 @@ set_bound(RangeTask *leaf, Page page, OffsetNumber child)
 		OffsetNumberNext(child) : P_HIKEY;
 	IndexTuple	bound = (IndexTuple) PageGetItem(page, PageGetItemId(page, off));
 
-	leaf->bound = MemoryContextAlloc(leaf->probe->step->query->context,
-									 IndexTupleSize(bound));
+	leaf->bound = anago_query_alloc(leaf->probe->step->query,
+									IndexTupleSize(bound));
 	memcpy(leaf->bound, bound, IndexTupleSize(bound));
 }
 
@@ -323,6 +324,9 @@ visit_leaf(RangeTask *self, Buffer buf)
 	self->hits = anago_leaf_collect(self->probe, buf, self->from_start,
 									self->combo, self->combo_end, &goes_on);
 	self->next_visible = self->next_hit = self->ahead.located = 0;
+	if (self->hits != NULL)
+		anago_sched_expect(step->query->sched, self->task.depth,
+						   self->hits->size);
 
 	if (!goes_on ||
 		(self->bound != NULL &&
@@ -372,30 +376,33 @@ visit_page(RangeTask *self, Buffer buf)
 
 /* --- matches of a leaf --- */
 
-/*
- * Index-only: put the next match that needs no heap fetch into the wide slot.
- */
+/* Index-only: is there a match left that needs no heap fetch?  Stand on it. */
 static bool
-next_visible(RangeTask *self)
+find_visible(RangeTask *self)
 {
-	AnagoStep  *step = self->probe->step;
 	AnagoHits  *hits = self->hits;
 
-	if (hits->visible == NULL)
+	if (hits->visible == NULL || self->probe->done)
 		return false;
-	while (self->next_visible < hits->n && !self->probe->done)
-	{
-		int			i = self->next_visible++;
+	while (self->next_visible < hits->n && !hits->visible[self->next_visible])
+		self->next_visible++;
+	return self->next_visible < hits->n;
+}
 
-		if (!hits->visible[i])
-			continue;
-		step->counters.index_only++;
-		anago_row_bind(step->query, self->probe->row);
-		anago_fill_from_index(self->probe, hits->itups[i], &hits->tids[i]);
-		if (anago_probe_match(self->probe))
-			return true;
-	}
-	return false;
+/* Put that match into the wide slot; true if it is to go on. */
+static bool
+take_visible(RangeTask *self)
+{
+	AnagoProbe *probe = self->probe;
+	AnagoHits  *hits = self->hits;
+	int			i = self->next_visible++;
+
+	if (probe->done)
+		return false;
+	probe->step->counters.index_only++;
+	anago_row_bind(probe->step->query, probe->row);
+	anago_fill_from_index(probe, hits->itups[i], &hits->tids[i]);
+	return anago_probe_match(probe);
 }
 
 /* Is there a match left to be fetched from the heap?  It is next_hit then. */
@@ -424,6 +431,15 @@ visit_run(RangeTask *self)
 }
 
 static void
+drop_bound(RangeTask *self)
+{
+	if (self->bound != NULL)
+		anago_query_free(self->probe->step->query, self->bound,
+						 IndexTupleSize(self->bound));
+	self->bound = NULL;
+}
+
+static void
 drop_hits(RangeTask *self)
 {
 	anago_hits_release(self->probe->step, self->hits);
@@ -442,8 +458,7 @@ hand_on_run(RangeTask *self)
 	self->next_hit = anago_hits_run(self->hits, from);
 	if (self->next_hit == self->hits->n && self->blkno == InvalidBlockNumber)
 	{
-		if (self->bound != NULL)
-			pfree(self->bound);
+		drop_bound(self);
 		anago_heap_become(&self->task, self->probe, self->hits, from,
 						  self->next_hit);
 		return true;
@@ -458,8 +473,7 @@ range_cleanup(RangeTask *self)
 	if (self->hits != NULL)
 		drop_hits(self);
 	drop_span(self);
-	if (self->bound != NULL)
-		pfree(self->bound);
+	drop_bound(self);
 }
 
 /* --- the tasks --- */
@@ -497,15 +511,16 @@ range_run(AnagoTask *task)
 		if (self->hits == NULL)
 			continue;
 
-		while (next_visible(self))
+		while (find_visible(self))
 		{
+			if (!step->last)
+				ANAGO_AWAIT_ROOM(task, query->sched, ANAGO_DEPTH_PROBE(step + 1));
+			if (!take_visible(self))
+				continue;
 			if (step->last)
 				ANAGO_SUSPEND(task, ANAGO_EMIT);
 			else
-			{
 				anago_probe_forward(probe);
-				ANAGO_AWAIT_ROOM(task, query->sched, ANAGO_DEPTH_PROBE(step + 1));
-			}
 		}
 		while (!probe->done && find_run(self))
 		{
@@ -575,6 +590,7 @@ probe_run(AnagoTask *task)
 							 self->next.blkno);
 			anago_runs_visit(probe, &self->next, buf, self->combo, self->combo_end);
 		}
+		ANAGO_AWAIT_ROOM(task, query->sched, ANAGO_DEPTH_RANGE(step));
 		/* no other is to come: the task itself becomes that run's */
 		if (self->next.end == probe->keys.ncombos)
 		{
@@ -583,7 +599,6 @@ probe_run(AnagoTask *task)
 							   ANAGO_DEPTH_RANGE(step));
 			return ANAGO_AGAIN;
 		}
-		ANAGO_AWAIT_ROOM(task, query->sched, ANAGO_DEPTH_RANGE(step));
 		range_start(spawn(probe, &range_ops, ANAGO_DEPTH_RANGE(step)),
 					self->combo, self->next.end);
 		self->combo = self->next.end;

@@ -61,6 +61,7 @@ anago_root_ensure(AnagoStep *step)
 {
 	if (step->stale)
 	{
+		anago_query_keep_peak(step->query);
 		anago_inner_forget(step->inner);
 		step->opened = step->stale = false;
 	}

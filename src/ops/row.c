@@ -108,7 +108,8 @@ anago_row_make(AnagoQuery *query, int step, AnagoRow *parent)
 	}
 	fixed = MAXALIGN(offsetof(AnagoRow, values) + n * (sizeof(Datum) + sizeof(bool)));
 	payload = payload_size(query, first, n);
-	row = MemoryContextAlloc(query->context, fixed + payload);
+	row = anago_query_alloc(query, fixed + payload);
+	row->size = fixed + payload;
 	row->refs = 1;
 	row->step = step;
 	row->parent = parent;
@@ -130,7 +131,7 @@ anago_row_release(AnagoQuery *query, AnagoRow *row)
 		/* its address may be used again */
 		if (query->bound == row)
 			query->bound = NULL;
-		pfree(row);
+		anago_query_free(query, row, row->size);
 		row = parent;
 	}
 }

@@ -17,7 +17,7 @@
 AnagoSpan *
 anago_span_create(AnagoQuery *query, int combo, int combo_end)
 {
-	AnagoSpan  *span = MemoryContextAlloc(query->context, sizeof(AnagoSpan));
+	AnagoSpan  *span = anago_query_alloc(query, sizeof(AnagoSpan));
 
 	span->combo = combo;
 	span->combo_end = combo_end;
@@ -26,6 +26,12 @@ anago_span_create(AnagoQuery *query, int combo, int combo_end)
 	span->child = InvalidOffsetNumber;
 	span->at.seq = 0;
 	return span;
+}
+
+void
+anago_span_free(AnagoQuery *query, AnagoSpan *span)
+{
+	anago_query_free(query, span, sizeof(AnagoSpan));
 }
 
 void

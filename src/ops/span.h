@@ -37,6 +37,7 @@ anago_span_is_shared(const AnagoSpan *span)
 
 /* An empty one, in query->context. */
 extern AnagoSpan *anago_span_create(AnagoQuery *query, int combo, int combo_end);
+extern void anago_span_free(AnagoQuery *query, AnagoSpan *span);
 
 /*
  * A page of level 1 is what comes next, from its child `child` on; the step's

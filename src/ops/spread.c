@@ -31,6 +31,21 @@
 
 /* --- take --- */
 
+/*
+ * May a task be spawned in any step, at the depth that is that one in the
+ * first?  Which step it is for is known when it is taken.
+ */
+static bool
+all_have_room(const AnagoQuery *query, int depth)
+{
+	for (int i = 0; i < query->nsteps; i++)
+		if (!anago_sched_has_room(query->sched, depth +
+								  ANAGO_DEPTH_PROBE(&query->steps[i]) -
+								  ANAGO_DEPTH_PROBE(&query->steps[0])))
+			return false;
+	return true;
+}
+
 static bool
 read_letters(AnagoQuery *query)
 {
@@ -38,8 +53,8 @@ read_letters(AnagoQuery *query)
 	bool		some = false;
 	int			step;
 
-	/* at most ANAGO_LETTERS_MAX, so that the bounds of depths hold nearly */
-	while (anago_letter_take(query->share, &step, bytes) >= 0)
+	while (all_have_room(query, ANAGO_DEPTH_PROBE(query->steps)) &&
+		   anago_letter_take(query->share, &step, bytes) >= 0)
 	{
 		anago_probe_spawn(&query->steps[step],
 						  anago_row_unpack(query, step, bytes));
@@ -57,7 +72,8 @@ join_ranges(AnagoQuery *query)
 	bool		some = false;
 	int			slot;
 
-	while ((slot = anago_range_join(query->share, &name, bytes, &generation)) >= 0)
+	while (all_have_room(query, ANAGO_DEPTH_RANGE(query->steps)) &&
+		   (slot = anago_range_join(query->share, &name, bytes, &generation)) >= 0)
 	{
 		AnagoSpan  *span = anago_span_create(query, name.combo, name.combo_end);
 

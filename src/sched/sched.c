@@ -12,17 +12,24 @@
  *					depth 0:  source			runs when nothing else can
  *		stalled[]	depth 6:  t4				waits for room at depth 6
  *
- * Bounds.  A task may spawn at depth d only while fewer than `bound` tasks
- * live there, where bound is twice the window of reads in flight (so that a
- * depth alone can keep the window full while others are on the CPU); a task
- * that finds no room stalls.  A task that has been admitted may spawn one
- * child beyond that, so
+ * Bounds.  A task may spawn at depth d, or become one of depth d, only while
+ * fewer than `bound` tasks live there, where bound is twice the window of
+ * reads in flight (so that a depth alone can keep the window full while others
+ * are on the CPU); a task that finds no room stalls.  A task that found room,
+ * and then had to wait for the page that tells what it is to spawn, may spawn
+ * one there whatever others have done meanwhile.  All such are of one depth,
+ * which has no more of them than its own bound; so
  *
- *		live[d] <= bound + live[d - 1]
+ *		live[d] <= 2 * bound
+ *
+ * Memory.  There is no room either while the query takes more memory than it
+ * may (memory.h), but for one task where nothing as deep or deeper lives.
  *
  * Why this ends: tasks of the greatest depth spawn nothing, so each of them
  * is ready or waits for a page, and pages arrive.  When they are gone there is
- * room there, so the next depth goes on, and so forth.
+ * room there, so the next depth goes on, and so forth.  Of the deepest tasks
+ * that live one always goes on, however much memory is taken; when all that
+ * came from it has ended, the next one does.
  *
  * Sleep.  Only when nothing is ready does the loop sleep for a page.  Before
  * that it issues wanted reads as soon as a batch of them has gathered, so the
@@ -40,6 +47,9 @@
 /* Tasks are allocated that many at a time. */
 #define TASKS_PER_CHUNK		32
 
+/* By which part of a difference the weight of a task falls. */
+#define WEIGHT_DECAY		16
+
 /* Wanted reads are issued when that many have gathered... */
 #define ISSUE_BATCH			16
 
@@ -49,14 +59,19 @@
 struct AnagoSched
 {
 	AnagoPages *pages;
+	AnagoMemory *memory;
 	AnagoSchedPeers peers;		/* feed is NULL: none */
 	int			until_tick;		/* tasks */
-	MemoryContext context;		/* chunks of tasks */
+	MemoryContext context;		/* this, pages and, below it, */
+	MemoryContext chunks;		/* of tasks */
 	int			ndepths;
 	uint64		ready_depths;	/* bit d: ready[d] is not empty */
 	AnagoTask  *ready[ANAGO_MAX_DEPTHS];
 	AnagoTask  *stalled[ANAGO_MAX_DEPTHS + 1];	/* by what they wait for */
 	int			live[ANAGO_MAX_DEPTHS];
+	Size		weight[ANAGO_MAX_DEPTHS];	/* bytes that a task there takes */
+	Size		task_bytes;		/* sum over depths of live * weight */
+	int			widest;			/* greatest depth_bound() so far */
 	int			nlive;
 	int			nstalled;
 	int			since_poll;
@@ -74,6 +89,57 @@ static inline int
 depth_bound(const AnagoSched *sched)
 {
 	return Max(2 * anago_pages_window(sched->pages), 2);
+}
+
+/* --- how many live, and what they take --- */
+
+static inline void
+count_in(AnagoSched *sched, int depth)
+{
+	sched->live[depth]++;
+	sched->task_bytes += sched->weight[depth];
+#ifdef USE_ASSERT_CHECKING
+	/* the window may have been wider before the method was known */
+	sched->widest = Max(sched->widest, depth_bound(sched));
+	Assert(sched->live[depth] <= 2 * sched->widest);
+#endif
+}
+
+static inline void
+count_out(AnagoSched *sched, int depth)
+{
+	Assert(sched->live[depth] > 0);
+	sched->live[depth]--;
+	sched->task_bytes -= sched->weight[depth];
+}
+
+static inline Size
+memory_taken(const AnagoSched *sched)
+{
+	return sched->memory->used + sched->task_bytes;
+}
+
+/* More is taken than what leaves room for all. */
+static inline bool
+memory_is_short(const AnagoSched *sched)
+{
+	return memory_taken(sched) > sched->memory->half;
+}
+
+/*
+ * How many of `room` tasks may be spawned at that depth as far as memory goes.
+ */
+static int
+memory_room(const AnagoSched *sched, int depth, int room)
+{
+	Size		half = sched->memory->half;
+
+	if (memory_taken(sched) <= half + half / sched->ndepths * depth)
+		return room;
+	for (int d = depth; d < sched->ndepths; d++)
+		if (sched->live[d] > 0)
+			return 0;
+	return 1;
 }
 
 /* --- queues: the only code that changes a task's state --- */
@@ -138,6 +204,9 @@ unstall(AnagoSched *sched, int depth)
 	if (sched->stalled[depth] == NULL)
 		return;
 	room = anago_sched_room(sched, depth);
+	/* what the first one takes, the next must see */
+	if (memory_is_short(sched))
+		room = Min(room, 1);
 	while (room-- > 0 && sched->stalled[depth] != NULL)
 		pop_stalled(sched, depth);
 }
@@ -172,7 +241,7 @@ finish(AnagoSched *sched, AnagoTask *task)
 	task->state = ANAGO_TASK_FREE;
 	task->next = sched->free;
 	sched->free = task;
-	sched->live[depth]--;
+	count_out(sched, depth);
 	sched->nlive--;
 	unstall(sched, depth);
 }
@@ -182,7 +251,7 @@ finish(AnagoSched *sched, AnagoTask *task)
 static void
 new_chunk(AnagoSched *sched)
 {
-	char	   *chunk = MemoryContextAlloc(sched->context,
+	char	   *chunk = MemoryContextAlloc(sched->chunks,
 										   ANAGO_TASK_SIZE * TASKS_PER_CHUNK);
 
 	for (int i = 0; i < TASKS_PER_CHUNK; i++)
@@ -202,6 +271,7 @@ forget_tasks(AnagoSched *sched)
 	memset(sched->stalled, 0, sizeof(sched->stalled));
 	memset(sched->live, 0, sizeof(sched->live));
 	sched->ready_depths = 0;
+	sched->task_bytes = 0;
 	sched->nlive = sched->nstalled = sched->since_poll = 0;
 	sched->emitting = NULL;
 	sched->free = NULL;
@@ -331,18 +401,26 @@ anago_sched_run(AnagoSched *sched)
 
 AnagoSched *
 anago_sched_begin(int ndepths, bool synchronous, int max_inflight,
-				  const AnagoSchedPeers *peers)
+				  AnagoMemory *memory, const AnagoSchedPeers *peers)
 {
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "anago scheduler",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
 	AnagoSched *sched = palloc0(sizeof(AnagoSched));
 
 	Assert(ndepths > 0 && ndepths <= ANAGO_MAX_DEPTHS);
 	sched->ndepths = ndepths;
-	sched->context = AllocSetContextCreate(CurrentMemoryContext,
-										   "anago tasks",
-										   ALLOCSET_DEFAULT_SIZES);
+	sched->context = context;
+	sched->chunks = AllocSetContextCreate(context, "anago tasks",
+										  ALLOCSET_DEFAULT_SIZES);
+	sched->memory = memory;
+	for (int i = 0; i < ndepths; i++)
+		sched->weight[i] = ANAGO_TASK_BYTES;
 	sched->peers = *peers;
 	sched->pages = anago_pages_begin(synchronous, max_inflight,
 									 sched->peers.budget, wake, sched);
+	MemoryContextSwitchTo(old);
 	return sched;
 }
 
@@ -351,16 +429,14 @@ anago_sched_reset(AnagoSched *sched)
 {
 	anago_pages_reset(sched->pages);
 	forget_tasks(sched);
-	MemoryContextReset(sched->context);
+	MemoryContextReset(sched->chunks);
 }
 
 void
 anago_sched_end(AnagoSched *sched)
 {
 	anago_pages_end(sched->pages);
-	forget_tasks(sched);
 	MemoryContextDelete(sched->context);
-	sched->context = NULL;
 }
 
 AnagoTask *
@@ -380,7 +456,7 @@ anago_sched_spawn(AnagoSched *sched, const AnagoTaskOps *ops, int depth)
 	task->waiter.priority = depth;
 	push_ready(sched, task);
 
-	sched->live[depth]++;
+	count_in(sched, depth);
 	sched->nlive++;
 	sched->counters.tasks++;
 	if (sched->nlive > sched->counters.live_peak)
@@ -394,8 +470,8 @@ anago_sched_become(AnagoSched *sched, AnagoTask *task,
 {
 	Assert(task->state == ANAGO_TASK_RUNNING);
 	Assert(!task->waiter.waiting && task->waiter.read == NULL);
-	sched->live[task->depth]--;
-	sched->live[depth]++;
+	count_out(sched, task->depth);
+	count_in(sched, depth);
 	unstall(sched, task->depth);
 	task->ops = ops;
 	task->depth = depth;
@@ -406,7 +482,31 @@ anago_sched_become(AnagoSched *sched, AnagoTask *task,
 int
 anago_sched_room(const AnagoSched *sched, int depth)
 {
-	return depth_bound(sched) - sched->live[depth];
+	int			room = depth_bound(sched) - sched->live[depth];
+
+	if (room > 0 && memory_is_short(sched))
+		return memory_room(sched, depth, room);
+	return room;
+}
+
+void
+anago_sched_expect(AnagoSched *sched, int depth, Size bytes)
+{
+	Size		old = sched->weight[depth];
+	Size		now = ANAGO_TASK_BYTES + bytes;
+
+	if (now == old)
+		return;
+	if (now < old)
+		now = old - (old - now + WEIGHT_DECAY - 1) / WEIGHT_DECAY;
+	sched->weight[depth] = now;
+	sched->task_bytes += (now - old) * sched->live[depth];
+}
+
+bool
+anago_sched_is_short(const AnagoSched *sched)
+{
+	return memory_is_short(sched);
 }
 
 bool
@@ -426,11 +526,4 @@ const AnagoSchedCounters *
 anago_sched_counters(const AnagoSched *sched)
 {
 	return &sched->counters;
-}
-
-Size
-anago_sched_memory(const AnagoSched *sched)
-{
-	return sched->context == NULL ? 0 :
-		MemoryContextMemAllocated(sched->context, true);
 }

@@ -10,6 +10,7 @@
 
 #include "postgres.h"
 
+#include "sched/memory.h"
 #include "sched/task.h"
 
 typedef struct AnagoSched AnagoSched;
@@ -44,12 +45,19 @@ typedef struct AnagoSchedPeers
 #endif
 
 /*
- * Begin: memory comes from a context of its own below CurrentMemoryContext.
+ * What a task takes itself, in bytes: its slot, and the read that it waits for
+ * with that read's entry in the table of reads.
+ */
+#define ANAGO_TASK_BYTES	512
+
+/*
+ * Begin: memory comes from a context of its own below CurrentMemoryContext;
+ * `memory` is what the operators take beside that, and the limit for both.
  * `synchronous` reads each page in place (anago.mode = serial).  `peers` is
  * copied; all zero: there are none.
  */
 extern AnagoSched *anago_sched_begin(int ndepths, bool synchronous,
-									 int max_inflight,
+									 int max_inflight, AnagoMemory *memory,
 									 const AnagoSchedPeers *peers);
 
 /* Give up all tasks; counters go on. */
@@ -64,8 +72,20 @@ extern AnagoTask *anago_sched_spawn(AnagoSched *sched, const AnagoTaskOps *ops,
 extern void anago_sched_become(AnagoSched *sched, AnagoTask *task,
 							   const AnagoTaskOps *ops, int depth);
 
-/* Tasks that may yet be spawned at that depth within its bound (can be < 0). */
+/*
+ * Tasks that may yet be spawned at that depth within its bound and the limit
+ * of memory (can be < 0).
+ */
 extern int	anago_sched_room(const AnagoSched *sched, int depth);
+
+/*
+ * A task of that depth was seen to take so many bytes beside its slot: others
+ * there may come to do so, too, and are counted with that from now on.
+ */
+extern void anago_sched_expect(AnagoSched *sched, int depth, Size bytes);
+
+/* Is memory what there may be no room for? */
+extern bool anago_sched_is_short(const AnagoSched *sched);
 
 /* Could the process have more reads in flight than are wanted? */
 extern bool anago_sched_has_use(const AnagoSched *sched);
@@ -84,8 +104,5 @@ extern bool anago_sched_run(AnagoSched *sched);
 
 extern AnagoPages *anago_sched_pages(const AnagoSched *sched);
 extern const AnagoSchedCounters *anago_sched_counters(const AnagoSched *sched);
-
-/* Bytes of memory that tasks take or took at the peak. */
-extern Size anago_sched_memory(const AnagoSched *sched);
 
 #endif							/* ANAGO_SCHED_H */

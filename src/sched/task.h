@@ -108,12 +108,16 @@ struct AnagoTask
 	{ \
 		case 0:
 
-#define ANAGO_SUSPEND(task, verdict) \
+/* A macro of two suspensions stands on one line, and so has two places. */
+#define ANAGO_SUSPEND_AT(task, verdict, place) \
 	do { \
-		(task)->resume = __LINE__; \
+		(task)->resume = (place); \
 		return (verdict); \
-		case __LINE__:; \
+		case (place):; \
 	} while (0)
+
+#define ANAGO_SUSPEND(task, verdict) \
+	ANAGO_SUSPEND_AT(task, verdict, 2 * __LINE__)
 
 #define ANAGO_END(task) \
 	} \
@@ -141,7 +145,7 @@ struct AnagoTask
 	while (!anago_sched_has_room((sched), (child_depth))) \
 	{ \
 		(task)->stalled_on = (child_depth); \
-		ANAGO_SUSPEND(task, ANAGO_STALL); \
+		ANAGO_SUSPEND_AT(task, ANAGO_STALL, 2 * __LINE__ + 1); \
 	}
 
 #endif							/* ANAGO_TASK_H */
