@@ -9,7 +9,7 @@ EXTENSION = anago
 DATA = $(wildcard anago--*.sql)
 PGFILEDESC = "anago - selective queries run out of order"
 
-OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c)))
+OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c src/*/*/*.c)))
 
 # Order matters only for the first, which creates what the others use.
 REGRESS = setup scan order bounds lists join param partition security explain settings cursor \

@@ -8,7 +8,7 @@
  * new parallel workers of old ones, load the new file.  They meet in
  *
  *		AnagoStats				stats.c: a segment of another name is made
- *		custom_private			plan/pipeline.c: an error in the worker
+ *		custom_private			pipeline/desc.c: an error in the worker
  *		AnagoSegment, AnagoPool	shared/share.h: the same
  *
  * each of which begins with ANAGO_LAYOUT.  The version is to be raised when any

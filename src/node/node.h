@@ -17,7 +17,7 @@
 #include "nodes/extensible.h"
 
 #include "ops/query.h"
-#include "plan/pipeline.h"
+#include "pipeline/desc.h"
 
 typedef struct AnagoScanState
 {

@@ -29,7 +29,7 @@
 #include "access/nbtree.h"
 #include "nodes/execnodes.h"
 
-#include "plan/pipeline.h"
+#include "pipeline/desc.h"
 
 /*
  * Not-null elements of one IN list; distinct and in the order of the index

@@ -43,7 +43,7 @@
 
 #include "ops/inner.h"
 #include "ops/keys.h"
-#include "plan/pipeline.h"
+#include "pipeline/desc.h"
 #include "sched/sched.h"
 #include "shared/share.h"
 

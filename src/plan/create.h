@@ -10,8 +10,8 @@
 
 #include "postgres.h"
 
+#include "pipeline/desc.h"
 #include "plan/paths.h"
-#include "plan/pipeline.h"
 
 /*
  * steps.c: describe a step.  `plan` is what core made of the step's index

@@ -15,7 +15,6 @@
  *		create.c	from the winning path to the plan node
  *		steps.c		a step's keys and conditions, out of core's index scan
  *		wide.c		columns of the wide row
- *		pipeline.c	layout of custom_private
  *
  *-------------------------------------------------------------------------
  */

@@ -28,8 +28,8 @@
 
 #include "compat.h"
 #include "guc.h"
+#include "pipeline/desc.h"
 #include "plan/paths.h"
-#include "plan/pipeline.h"
 
 /* What a probe of innerrel could be made of, for rows of outerrel. */
 static List *

@@ -36,8 +36,8 @@
 #include "optimizer/pathnode.h"
 
 #include "compat.h"
+#include "pipeline/desc.h"
 #include "plan/paths.h"
-#include "plan/pipeline.h"
 
 /* May workers read this relation, or make this join? */
 bool

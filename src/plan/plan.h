@@ -4,7 +4,7 @@
  *	  What the rest of anago needs of the planner's side.
  *
  * Besides this there is only the description of a finished pipeline, in
- * pipeline.h.
+ * pipeline/desc.h.
  *
  *-------------------------------------------------------------------------
  */

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
- * pipeline.c
- *	  Layout of custom_exprs and custom_private; see pipeline.h.
+ * desc.c
+ *	  Layout of custom_exprs and custom_private; see desc.h.
  *
  * Plans are copied, written out and read back, so that only such nodes may
  * be used as PostgreSQL itself can copy: lists of integers, OIDs and lists.
@@ -26,7 +26,7 @@
 #include "postgres.h"
 
 #include "layout.h"
-#include "plan/pipeline.h"
+#include "pipeline/desc.h"
 
 enum
 {

@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * pipeline.h
+ * desc.h
  *	  What the planner tells the executor: the description of a pipeline.
  *
  * A pipeline is a source and then steps.  Every step probes one B-tree index
@@ -32,12 +32,12 @@
  * them to Vars of the wide row (INDEX_VAR), and so that parameters in them
  * are seen by finalize_plan().  custom_exprs is a list with one List for each
  * step, itself a list of ANAGO_EXPRS_COUNT Lists, see AnagoStepExprs, and then
- * the List of the pipeline's one-time conditions.  Everything else is in custom_private, see pipeline.c.
+ * the List of the pipeline's one-time conditions.  Everything else is in custom_private, see desc.c.
  *
  *-------------------------------------------------------------------------
  */
-#ifndef ANAGO_PIPELINE_H
-#define ANAGO_PIPELINE_H
+#ifndef ANAGO_DESC_H
+#define ANAGO_DESC_H
 
 #include "postgres.h"
 
@@ -143,4 +143,4 @@ extern void anago_pipeline_write(CustomScan *cscan, const AnagoPipelineDesc *des
  */
 extern AnagoPipelineDesc *anago_pipeline_read(const CustomScan *cscan);
 
-#endif							/* ANAGO_PIPELINE_H */
+#endif							/* ANAGO_DESC_H */
