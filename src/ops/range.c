@@ -247,19 +247,6 @@ visit_inner(RangeTask *self, Page page)
 	self->blkno = BTreeTupleGetDownLink(pivot);
 }
 
-/* Give a leaf task the separator right of its child as its bound. */
-static void
-set_bound(RangeTask *leaf, Page page, OffsetNumber child)
-{
-	OffsetNumber off = child < PageGetMaxOffsetNumber(page) ?
-		OffsetNumberNext(child) : P_HIKEY;
-	IndexTuple	bound = (IndexTuple) PageGetItem(page, PageGetItemId(page, off));
-
-	leaf->bound = anago_query_alloc(leaf->probe->step->query,
-									IndexTupleSize(bound));
-	memcpy(leaf->bound, bound, IndexTupleSize(bound));
-}
-
 /*
  * Spawn the leaf task of the child that has been taken; none if it has no part
  * in any combination.
@@ -296,7 +283,8 @@ spawn_leaf(RangeTask *self)
 	leaf->blkno = BTreeTupleGetDownLink(pivot);
 	leaf->from_start = span->at.from_start;
 	if (next <= span->at.last || !span->at.ends)
-		set_bound(leaf, page, OffsetNumberPrev(next));
+		leaf->bound = anago_bound_copy(self->probe->step->query, page,
+									   OffsetNumberPrev(next));
 }
 
 /* --- leaves --- */
@@ -431,15 +419,6 @@ visit_run(RangeTask *self)
 }
 
 static void
-drop_bound(RangeTask *self)
-{
-	if (self->bound != NULL)
-		anago_query_free(self->probe->step->query, self->bound,
-						 IndexTupleSize(self->bound));
-	self->bound = NULL;
-}
-
-static void
 drop_hits(RangeTask *self)
 {
 	anago_hits_release(self->probe->step, self->hits);
@@ -458,7 +437,7 @@ hand_on_run(RangeTask *self)
 	self->next_hit = anago_hits_run(self->hits, from);
 	if (self->next_hit == self->hits->n && self->blkno == InvalidBlockNumber)
 	{
-		drop_bound(self);
+		anago_bound_free(self->probe->step->query, self->bound);
 		anago_heap_become(&self->task, self->probe, self->hits, from,
 						  self->next_hit);
 		return true;
@@ -473,7 +452,7 @@ range_cleanup(RangeTask *self)
 	if (self->hits != NULL)
 		drop_hits(self);
 	drop_span(self);
-	drop_bound(self);
+	anago_bound_free(self->probe->step->query, self->bound);
 }
 
 /* --- the tasks --- */

@@ -118,3 +118,22 @@ anago_span_next(AnagoProbe *probe, AnagoSpan *span)
 	}
 	return at->next != InvalidBlockNumber ? ANAGO_TAKEN_LOAD : ANAGO_TAKEN_END;
 }
+
+IndexTuple
+anago_bound_copy(AnagoQuery *query, Page page, OffsetNumber child)
+{
+	OffsetNumber off = child < PageGetMaxOffsetNumber(page) ?
+		OffsetNumberNext(child) : P_HIKEY;
+	IndexTuple	bound = (IndexTuple) PageGetItem(page, PageGetItemId(page, off));
+	IndexTuple	copy = anago_query_alloc(query, IndexTupleSize(bound));
+
+	memcpy(copy, bound, IndexTupleSize(bound));
+	return copy;
+}
+
+void
+anago_bound_free(AnagoQuery *query, IndexTuple bound)
+{
+	if (bound != NULL)
+		anago_query_free(query, bound, IndexTupleSize(bound));
+}

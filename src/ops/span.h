@@ -57,4 +57,11 @@ extern void anago_range_page_fill(AnagoStep *step, AnagoRangePage *at, Page page
  */
 extern AnagoTaken anago_span_next(AnagoProbe *probe, AnagoSpan *span);
 
+/*
+ * A copy of the separator right of a child of a page of level 1, in
+ * query->context: the bound of what a leaf task reads.  NULL is none.
+ */
+extern IndexTuple anago_bound_copy(AnagoQuery *query, Page page, OffsetNumber child);
+extern void anago_bound_free(AnagoQuery *query, IndexTuple bound);
+
 #endif							/* ANAGO_SPAN_H */
