@@ -163,7 +163,7 @@ def main():
     parser.add_argument("--kinds", default="", help="of queries, by comma "
                         "(lib/differ/kinds.py), \"usual\" among them; "
                         "default all")
-    parser.add_argument("--memory", default=False,
+    parser.add_argument("--memory", default=True,
                         action=argparse.BooleanOptionalAction,
                         help="compare the peak of the backend's memory, too")
     parser.add_argument("--port", type=int, default=PORT)
