@@ -182,7 +182,7 @@ anago_runs_visit(AnagoProbe *probe, AnagoNextRun *next, Buffer buf,
 
 	LockBuffer(buf, BT_READ);
 	_bt_checkpage(step->indexrel, buf);
-	anago_check_snapshot_age(step->query->snapshot, step->indexrel, page);
+	anago_check_snapshot_age(step->op.query->snapshot, step->indexrel, page);
 	anago_inner_add(step->inner, next->blkno, page);
 	descend(probe, next, page, from, to);
 	UnlockReleaseBuffer(buf);

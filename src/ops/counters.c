@@ -94,7 +94,7 @@ anago_query_count(const AnagoQuery *query, AnagoCounters *counters)
 		memcpy(counters, query->before, anago_counters_size(query->nsteps));
 	counters->nsteps = query->nsteps;
 	for (int i = 0; i < query->nsteps; i++)
-		counters->steps[i] = query->steps[i].counters;
+		counters->steps[i] = anago_query_op(query, i)->counters;
 	counters->given = query->given;
 	if (query->sched == NULL)
 		return;

@@ -26,9 +26,9 @@
 static ExprState *
 whole_row(const AnagoStep *step, int col)
 {
-	TupleDesc	wide = step->query->wide->tts_tupleDescriptor;
+	TupleDesc	wide = step->op.query->wide->tts_tupleDescriptor;
 	Var		   *var = makeVar(step->desc->scanrelid, InvalidAttrNumber,
-							  TupleDescAttr(wide, step->first_col + col)->atttypid,
+							  TupleDescAttr(wide, step->op.first_col + col)->atttypid,
 							  -1, InvalidOid, 0);
 
 	return ExecInitExpr((Expr *) var, NULL);
@@ -43,14 +43,14 @@ find_names(AnagoStep *step)
 {
 	TupleDesc	desc = RelationGetDescr(step->indexrel);
 
-	step->names = palloc(sizeof(int) * (step->ncols + 1));
-	for (int i = 0; i < step->ncols - step->ncomputed; i++)
+	step->names = palloc(sizeof(int) * (step->op.ncols + 1));
+	for (int i = 0; i < step->op.ncols - step->ncomputed; i++)
 	{
-		int			at = step->attnos[i] - 1;
+		int			at = step->op.attnos[i] - 1;
 
 		if (TupleDescAttr(desc, at)->atttypid == CSTRINGOID &&
 			step->indexrel->rd_opcintype[at] == NAMEOID)
-			step->names[step->nnames++] = step->first_col + i;
+			step->names[step->nnames++] = step->op.first_col + i;
 	}
 }
 
@@ -63,8 +63,8 @@ init_computed(AnagoStep *step)
 	step->computed = palloc(sizeof(ExprState *) * (step->ncomputed + 1));
 	for (int i = 0; i < step->ncomputed; i++)
 	{
-		Assert(step->attnos[step->ncols - step->ncomputed + i] == ANAGO_ATTNO_COMPUTED);
-		step->computed[i] = ExecInitExpr(list_nth(exprs, i), step->query->ps);
+		Assert(step->op.attnos[step->op.ncols - step->ncomputed + i] == ANAGO_ATTNO_COMPUTED);
+		step->computed[i] = ExecInitExpr(list_nth(exprs, i), step->op.query->ps);
 	}
 }
 
@@ -77,9 +77,9 @@ anago_fill_init(AnagoStep *step)
 		find_names(step);
 		return;
 	}
-	for (int i = 0; i < step->ncols - step->ncomputed; i++)
+	for (int i = 0; i < step->op.ncols - step->ncomputed; i++)
 	{
-		AttrNumber	attno = step->attnos[i];
+		AttrNumber	attno = step->op.attnos[i];
 
 		step->max_attno = Max(step->max_attno, attno);
 		if (attno > 0)
@@ -98,19 +98,19 @@ anago_fill_init(AnagoStep *step)
 static inline void
 set_identity(AnagoStep *step, ItemPointer tid)
 {
-	step->query->wide->tts_tid = *tid;
-	step->query->wide->tts_tableOid = RelationGetRelid(step->heap);
+	step->op.query->wide->tts_tid = *tid;
+	step->op.query->wide->tts_tableOid = RelationGetRelid(step->heap);
 }
 
 static Datum
 whole_row_value(AnagoStep *step, bool *isnull)
 {
-	ExprContext *econtext = step->query->econtext;
+	ExprContext *econtext = step->op.query->econtext;
 	Datum		value;
 
 	econtext->ecxt_scantuple = step->heap_slot;
 	value = ExecEvalExprSwitchContext(step->whole, econtext, isnull);
-	econtext->ecxt_scantuple = step->query->wide;
+	econtext->ecxt_scantuple = step->op.query->wide;
 	return value;
 }
 
@@ -119,15 +119,15 @@ anago_fill_from_heap(AnagoProbe *probe, HeapTuple tuple)
 {
 	AnagoStep  *step = probe->step;
 	TupleTableSlot *from = step->heap_slot;
-	TupleTableSlot *wide = step->query->wide;
-	Datum	   *values = wide->tts_values + step->first_col;
-	bool	   *isnull = wide->tts_isnull + step->first_col;
+	TupleTableSlot *wide = step->op.query->wide;
+	Datum	   *values = wide->tts_values + step->op.first_col;
+	bool	   *isnull = wide->tts_isnull + step->op.first_col;
 	const Datum *from_values = from->tts_values;
 	const bool *from_isnull = from->tts_isnull;
-	const AttrNumber *attnos = step->attnos;
-	int			ncols = step->ncols - step->ncomputed;
+	const AttrNumber *attnos = step->op.attnos;
+	int			ncols = step->op.ncols - step->ncomputed;
 
-	ResetExprContext(step->query->econtext);
+	ResetExprContext(step->op.query->econtext);
 	set_identity(step, &tuple->t_self);
 	if (ncols == 0)
 		return;
@@ -148,7 +148,7 @@ anago_fill_from_heap(AnagoProbe *probe, HeapTuple tuple)
 static void
 pad_name(AnagoStep *step, Datum *value)
 {
-	MemoryContext memory = step->query->econtext->ecxt_per_tuple_memory;
+	MemoryContext memory = step->op.query->econtext->ecxt_per_tuple_memory;
 	Name		name = MemoryContextAlloc(memory, NAMEDATALEN);
 
 	namestrcpy(name, DatumGetCString(*value));
@@ -159,15 +159,15 @@ void
 anago_fill_from_index(AnagoProbe *probe, IndexTuple itup, ItemPointer tid)
 {
 	AnagoStep  *step = probe->step;
-	TupleTableSlot *wide = step->query->wide;
+	TupleTableSlot *wide = step->op.query->wide;
 	TupleDesc	desc = RelationGetDescr(step->indexrel);
 
-	ResetExprContext(step->query->econtext);
+	ResetExprContext(step->op.query->econtext);
 	set_identity(step, tid);
-	for (int i = 0; i < step->ncols - step->ncomputed; i++)
-		wide->tts_values[step->first_col + i] =
-			index_getattr(itup, step->attnos[i], desc,
-						  &wide->tts_isnull[step->first_col + i]);
+	for (int i = 0; i < step->op.ncols - step->ncomputed; i++)
+		wide->tts_values[step->op.first_col + i] =
+			index_getattr(itup, step->op.attnos[i], desc,
+						  &wide->tts_isnull[step->op.first_col + i]);
 	for (int i = 0; i < step->nnames; i++)
 	{
 		int			col = step->names[i];
@@ -180,8 +180,8 @@ anago_fill_from_index(AnagoProbe *probe, IndexTuple itup, ItemPointer tid)
 void
 anago_fill_computed(AnagoStep *step)
 {
-	AnagoQuery *query = step->query;
-	int			col = step->first_col + step->ncols - step->ncomputed;
+	AnagoQuery *query = step->op.query;
+	int			col = step->op.first_col + step->op.ncols - step->ncomputed;
 
 	for (int i = 0; i < step->ncomputed; i++, col++)
 	{

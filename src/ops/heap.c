@@ -43,11 +43,8 @@ StaticAssertDecl(sizeof(HeapTask) <= ANAGO_TASK_SIZE, "task fits its slot");
 static int
 visit_limit(AnagoStep *step)
 {
-	int			room;
+	int			room = anago_op_room(step->op.next);
 
-	if (step->last)
-		return MaxHeapTuplesPerPage;
-	room = anago_sched_room(step->query->sched, ANAGO_DEPTH_PROBE(step + 1));
 	return Max(Min(room, MaxHeapTuplesPerPage), 1);
 }
 
@@ -60,7 +57,7 @@ visit_begin(AnagoProbe *probe, AnagoHits *hits, int from, int to, Buffer buf)
 {
 	AnagoStep  *step = probe->step;
 	AnagoVisit *visit = step->visit;
-	Snapshot	snapshot = step->query->snapshot;
+	Snapshot	snapshot = step->op.query->snapshot;
 	int			limit = visit_limit(step);
 	bool		all_dead;
 
@@ -87,8 +84,8 @@ visit_begin(AnagoProbe *probe, AnagoHits *hits, int from, int to, Buffer buf)
 		pgstat_count_heap_fetch(step->indexrel);
 	}
 	LockBuffer(buf, BUFFER_LOCK_UNLOCK);
-	step->counters.fetched += visit->n;
-	anago_row_bind(step->query, probe->row);
+	step->op.counters.fetched += visit->n;
+	anago_row_bind(step->op.query, probe->row);
 	return from;
 }
 
@@ -109,14 +106,8 @@ anago_heap_next(AnagoProbe *probe, AnagoHits *hits)
 	{
 		int			i = visit->next++;
 
-		/*
-		 * A child made of an earlier tuple leaves the outer row's columns in
-		 * place; an emitted row may have been materialized by the executor.
-		 */
-		if (step->last)
-			anago_row_bind(step->query, probe->row);
-		else
-			step->query->bound = probe->row;
+		/* an emitted row may have been materialized by the executor */
+		anago_row_bind(step->op.query, probe->row);
 		if (step->desc->index_only)
 			anago_fill_from_index(probe, hits->itups[visit->hit[i]],
 								  &visit->tuples[i].t_self);
@@ -133,11 +124,10 @@ int
 anago_heap_visit(AnagoProbe *probe, AnagoHits *hits, int from, int to)
 {
 	AnagoStep  *step = probe->step;
-	AnagoQuery *query = step->query;
+	AnagoQuery *query = step->op.query;
 	Buffer		buf;
 
-	if (!step->last &&
-		!anago_sched_has_room(query->sched, ANAGO_DEPTH_PROBE(step + 1)))
+	if (anago_op_room(step->op.next) <= 0)
 		return from;
 	buf = anago_page_try(query->pages, step->heap,
 						 ItemPointerGetBlockNumber(&hits->tids[from]));
@@ -155,10 +145,8 @@ anago_heap_visit(AnagoProbe *probe, AnagoHits *hits, int from, int to)
 static inline bool
 has_become_short(const AnagoStep *step)
 {
-	const AnagoSched *sched = step->query->sched;
-
-	return anago_sched_is_short(sched) &&
-		!anago_sched_has_room(sched, ANAGO_DEPTH_PROBE(step + 1));
+	return anago_sched_is_short(step->op.query->sched) &&
+		anago_op_room(step->op.next) <= 0;
 }
 
 static AnagoVerdict
@@ -167,14 +155,13 @@ heap_run(AnagoTask *task)
 	HeapTask   *self = (HeapTask *) task;
 	AnagoProbe *probe = self->probe;
 	AnagoStep  *step = probe->step;
-	AnagoQuery *query = step->query;
+	AnagoQuery *query = step->op.query;
 	Buffer		buf;
 
 	ANAGO_BEGIN(task);
 	while (self->next < self->to && !probe->done)
 	{
-		if (!step->last)
-			ANAGO_AWAIT_ROOM(task, query->sched, ANAGO_DEPTH_PROBE(step + 1));
+		ANAGO_AWAIT_NEXT(task, &step->op);
 		ANAGO_AWAIT_PAGE(task, buf, query->pages, step->heap,
 						 ItemPointerGetBlockNumber(&self->hits->tids[self->next]));
 		if (probe->done)
@@ -182,22 +169,23 @@ heap_run(AnagoTask *task)
 			ReleaseBuffer(buf);
 			break;
 		}
-		if (!step->last && has_become_short(step))
+		if (has_become_short(step))
 		{
 			ReleaseBuffer(buf);
 			continue;
 		}
 		self->next = visit_begin(probe, self->hits, self->next, self->to, buf);
 		while (anago_heap_next(probe, self->hits))
-		{
-			if (step->last)
-				ANAGO_SUSPEND(task, ANAGO_EMIT);
-			else
-				anago_probe_forward(probe);
-		}
+			ANAGO_PASS_ON(task, &step->op, probe->row);
 	}
 	anago_hits_release(step, self->hits);
-	ANAGO_END_OF_PROBE(task, probe);
+	if (anago_probe_is_unmatched(probe))
+	{
+		ANAGO_AWAIT_NEXT(task, &step->op);
+		if (anago_probe_unmatched(probe))
+			ANAGO_PASS_ON(task, &step->op, probe->row);
+	}
+	anago_probe_release(probe);
 	ANAGO_END(task);
 }
 
@@ -220,7 +208,7 @@ anago_heap_spawn(AnagoProbe *probe, AnagoHits *hits, int from, int to)
 {
 	probe->tasks++;
 	hits->refs++;
-	heap_init(anago_sched_spawn(probe->step->query->sched, &heap_ops,
+	heap_init(anago_sched_spawn(probe->step->op.query->sched, &heap_ops,
 								ANAGO_DEPTH_HEAP(probe->step)),
 			  probe, hits, from, to);
 }
@@ -229,7 +217,7 @@ void
 anago_heap_become(AnagoTask *task, AnagoProbe *probe, AnagoHits *hits,
 				  int from, int to)
 {
-	anago_sched_become(probe->step->query->sched, task, &heap_ops,
+	anago_sched_become(probe->step->op.query->sched, task, &heap_ops,
 					   ANAGO_DEPTH_HEAP(probe->step));
 	heap_init(task, probe, hits, from, to);
 }

@@ -78,7 +78,7 @@ find_matches(AnagoProbe *probe, Page page, OffsetNumber from, OffsetNumber to)
 		IndexTuple	itup;
 		int			before = found->n;
 
-		if (ItemIdIsDead(iid) && step->query->use_dead_hints)
+		if (ItemIdIsDead(iid) && step->op.query->use_dead_hints)
 			continue;
 		itup = (IndexTuple) PageGetItem(page, iid);
 		if (recheck &&
@@ -136,7 +136,7 @@ make_hits(AnagoStep *step, Buffer buf)
 	Size		visible_end = MAXALIGN(itups_end + sizeof(bool) * found->n);
 	Size		size = step->desc->index_only ?
 		visible_end + found->itup_bytes : tids_end;
-	AnagoHits  *hits = anago_query_alloc(step->query, size);
+	AnagoHits  *hits = anago_query_alloc(step->op.query, size);
 
 	hits->refs = 1;
 	hits->size = size;
@@ -216,7 +216,7 @@ anago_leaf_collect(AnagoProbe *probe, Buffer buf, bool from_start,
 		collect_run(probe, page, from, to, goes_on);
 	if (found->n == 0)
 		return NULL;
-	step->counters.tids += found->n;
+	step->op.counters.tids += found->n;
 	pgstat_count_index_tuples(step->indexrel, found->n);
 	return make_hits(step, buf);
 }
@@ -252,7 +252,7 @@ anago_leaf_prepare(AnagoStep *step, AnagoHits *hits)
 			visible = VM_ALL_VISIBLE(step->heap, blkno, &step->vmbuffer);
 			/* no heap fetch will take the lock that serializable needs */
 			if (visible)
-				PredicateLockPage(step->heap, blkno, step->query->snapshot);
+				PredicateLockPage(step->heap, blkno, step->op.query->snapshot);
 			last = blkno;
 		}
 		hits->visible[i] = visible;
@@ -323,11 +323,11 @@ anago_hits_touch(AnagoStep *step, AnagoHits *hits, int next, AnagoAhead *ahead)
 void
 anago_hits_kill(AnagoStep *step, AnagoHits *hits, int hit)
 {
-	if (!step->query->use_dead_hints || !RelationNeedsWAL(step->indexrel))
+	if (!step->op.query->use_dead_hints || !RelationNeedsWAL(step->indexrel))
 		return;
 	if (hits->killed == NULL)
 	{
-		hits->killed = anago_query_alloc(step->query, sizeof(bool) * hits->n);
+		hits->killed = anago_query_alloc(step->op.query, sizeof(bool) * hits->n);
 		memset(hits->killed, false, sizeof(bool) * hits->n);
 		hits->size += sizeof(bool) * hits->n;
 	}
@@ -432,5 +432,5 @@ anago_hits_release(AnagoStep *step, AnagoHits *hits)
 		mark_killed(step, hits);
 	if (hits->killed != NULL)
 		pfree(hits->killed);
-	anago_query_free(step->query, hits, hits->size);
+	anago_query_free(step->op.query, hits, hits->size);
 }

@@ -23,7 +23,6 @@
 #include "ops/probe.h"
 #include "ops/range.h"
 #include "ops/row.h"
-#include "ops/spread.h"
 
 /* The step's one-time condition, asked for by its first probe. */
 static bool
@@ -31,7 +30,7 @@ is_open(AnagoStep *step)
 {
 	if (!step->gate_known)
 	{
-		step->gate_open = ExecQual(step->gate, step->query->econtext);
+		step->gate_open = ExecQual(step->gate, step->op.query->econtext);
 		step->gate_known = true;
 	}
 	return step->gate_open;
@@ -62,7 +61,7 @@ keys_size(const AnagoKeys *keys, const AnagoKeyValues *values)
 static AnagoProbe *
 probe_make(AnagoStep *step, AnagoRow *row)
 {
-	AnagoQuery *query = step->query;
+	AnagoQuery *query = step->op.query;
 	AnagoProbe *probe;
 	Size		size = offsetof(AnagoProbe, keys.values) +
 		sizeof(Datum) * step->keys.n;
@@ -92,7 +91,7 @@ probe_make(AnagoStep *step, AnagoRow *row)
 void
 anago_probe_spawn(AnagoStep *step, AnagoRow *row)
 {
-	step->counters.probes++;
+	step->op.counters.probes++;
 	anago_range_spawn(probe_make(step, row));
 }
 
@@ -114,9 +113,9 @@ anago_probe_join(AnagoStep *step, AnagoRow *row, AnagoSpan *span)
 static inline bool
 passes(AnagoStep *step, ExprState *qual)
 {
-	if (qual == NULL || ExecQual(qual, step->query->econtext))
+	if (qual == NULL || ExecQual(qual, step->op.query->econtext))
 		return true;
-	step->counters.filtered++;
+	step->op.counters.filtered++;
 	return false;
 }
 
@@ -147,24 +146,8 @@ anago_probe_match(AnagoProbe *probe)
 	}
 	if (!passes(step, step->other))
 		return false;
-	step->counters.rows++;
+	step->op.counters.rows++;
 	return true;
-}
-
-void
-anago_probe_forward(AnagoProbe *probe)
-{
-	AnagoStep  *step = probe->step;
-	AnagoQuery *query = step->query;
-
-	AnagoRow   *row;
-
-	Assert(!step->last);
-	row = anago_row_make(query, step->index, probe->row);
-	if (query->give_to >= 0 && anago_spread_give(query, step + 1, row))
-		anago_row_release(query, row);
-	else
-		anago_probe_spawn(step + 1, row);
 }
 
 bool
@@ -181,11 +164,11 @@ bool
 anago_probe_unmatched(AnagoProbe *probe)
 {
 	AnagoStep  *step = probe->step;
-	AnagoQuery *query = step->query;
+	AnagoQuery *query = step->op.query;
 
 	Assert(anago_probe_is_unmatched(probe));
 	anago_row_bind(query, probe->row);
-	for (int i = step->first_col; i < step->first_col + step->ncols; i++)
+	for (int i = step->op.first_col; i < step->op.first_col + step->op.ncols; i++)
 	{
 		query->wide->tts_values[i] = (Datum) 0;
 		query->wide->tts_isnull[i] = true;
@@ -193,14 +176,14 @@ anago_probe_unmatched(AnagoProbe *probe)
 	ResetExprContext(query->econtext);
 	if (!passes(step, step->other))
 		return false;
-	step->counters.rows++;
+	step->op.counters.rows++;
 	return true;
 }
 
 void
 anago_probe_release(AnagoProbe *probe)
 {
-	AnagoQuery *query = probe->step->query;
+	AnagoQuery *query = probe->step->op.query;
 
 	Assert(probe->tasks > 0);
 	if (--probe->tasks > 0)

@@ -37,9 +37,6 @@ extern void anago_probe_join(AnagoStep *step, AnagoRow *row, AnagoSpan *span);
  */
 extern bool anago_probe_match(AnagoProbe *probe);
 
-/* Not the last step: the row in the wide slot goes on to the next one. */
-extern void anago_probe_forward(AnagoProbe *probe);
-
 /*
  * To be asked by each task of a probe before it ends.  True: it is the last
  * one, and no match was found that keeps the outer row from being extended by
@@ -52,26 +49,5 @@ extern bool anago_probe_unmatched(AnagoProbe *probe);
 
 /* A task of the probe ends; the last one takes the probe with it. */
 extern void anago_probe_release(AnagoProbe *probe);
-
-/*
- * How a task ends: emit or forward the null-extended row if there is one, let
- * go of the probe.  To stand right before ANAGO_END.
- */
-#define ANAGO_END_OF_PROBE(task, probe) \
-	do { \
-		if (anago_probe_is_unmatched(probe)) \
-		{ \
-			if (!(probe)->step->last) \
-				ANAGO_AWAIT_ROOM(task, (probe)->step->query->sched, \
-								 ANAGO_DEPTH_PROBE((probe)->step + 1)); \
-			if (!anago_probe_unmatched(probe)) \
-				; \
-			else if ((probe)->step->last) \
-				ANAGO_SUSPEND(task, ANAGO_EMIT); \
-			else \
-				anago_probe_forward(probe); \
-		} \
-		anago_probe_release(probe); \
-	} while (0)
 
 #endif							/* ANAGO_PROBE_H */

@@ -4,7 +4,11 @@
  *	  A pipeline while a query runs: from its description to rows.
  *
  *	  query.c	begin, next, rescan, end
- *	  source.c	where rows come from
+ *	  ops.c		the kinds of operators
+ *	  unit.c	source: one row without columns
+ *	  child.c	source: a core plan
+ *	  emit.c	sink: the executor
+ *	  step.c	step: probes of a B-tree index
  *	  probe.c	one row in one step: join types
  *	  keys.c	its index conditions: how they bound the walk
  *	  values.c	what they compare with
@@ -28,20 +32,14 @@
  */
 #include "postgres.h"
 
-#include "access/genam.h"
 #include "access/xact.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
-#include "storage/bufmgr.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
 #include "guc.h"
-#include "ops/fill.h"
-#include "ops/heap.h"
-#include "ops/leaf.h"
 #include "ops/query.h"
-#include "ops/source.h"
 #include "ops/spread.h"
 
 #ifdef ANAGO_TINY_BOUNDS
@@ -51,79 +49,10 @@
 
 /* --- begin --- */
 
-/* The wide slot entries that a step (or the source) fills, in order. */
-static AttrNumber *
-columns_of_step(const AnagoPipelineDesc *desc, int step, int *first, int *n)
-{
-	AttrNumber *attnos = palloc(sizeof(AttrNumber) * (desc->ncolumns + 1));
-
-	*first = *n = 0;
-	for (int i = 0; i < desc->ncolumns; i++)
-	{
-		if (desc->columns[i].step != step)
-			continue;
-		if (*n == 0)
-			*first = i;
-		Assert(i == *first + *n);
-		attnos[(*n)++] = desc->columns[i].attno;
-	}
-	return attnos;
-}
-
-/* Do values of a probe's keys take memory beside the probe itself? */
-static bool
-keys_allocate(const AnagoKeys *keys)
-{
-	for (int i = 0; i < keys->n; i++)
-	{
-		const AnagoKey *key = &keys->key[i];
-
-		if (key->desc->kind == ANAGO_KEY_ARRAY || (key->copy && !key->typbyval))
-			return true;
-	}
-	return false;
-}
-
-static void
-begin_step(AnagoQuery *query, const AnagoPipelineDesc *desc, int index, int eflags)
-{
-	AnagoStep  *step = &query->steps[index];
-	const AnagoStepDesc *sd = &desc->steps[index];
-	PlanState  *ps = query->ps;
-
-	step->query = query;
-	step->desc = sd;
-	step->index = index;
-	step->last = (index == desc->nsteps - 1);
-	step->heap = ExecOpenScanRelation(query->estate, sd->scanrelid, eflags);
-	step->attnos = columns_of_step(desc, index, &step->first_col, &step->ncols);
-	step->vmbuffer = InvalidBuffer;
-
-	/* like ExecInitIndexScan: EXPLAIN alone must not need the index */
-	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
-		return;
-	step->indexrel = index_open(sd->indexid,
-								exec_rt_fetch(sd->scanrelid, query->estate)->rellockmode);
-	step->heap_slot = MakeSingleTupleTableSlot(RelationGetDescr(step->heap),
-											   &TTSOpsHeapTuple);
-	step->inner = anago_inner_create(query->whole, &query->memory, desc->nsteps);
-	step->found = anago_found_create(query->whole);
-	step->visit = MemoryContextAlloc(query->whole, sizeof(AnagoVisit));
-	step->visit->buf = InvalidBuffer;
-	anago_fill_init(step);
-	anago_keys_init(&step->keys, step->indexrel, sd, ps);
-	step->keys_allocate = keys_allocate(&step->keys);
-	step->gate = ExecInitQual(sd->exprs[ANAGO_EXPRS_GATE], ps);
-	step->filter = ExecInitQual(sd->exprs[ANAGO_EXPRS_FILTER], ps);
-	step->join = ExecInitQual(sd->exprs[ANAGO_EXPRS_JOIN], ps);
-	step->other = ExecInitQual(sd->exprs[ANAGO_EXPRS_OTHER], ps);
-}
-
 static void
 begin_columns(AnagoQuery *query, const AnagoPipelineDesc *desc)
 {
 	TupleDesc	tupdesc = query->wide->tts_tupleDescriptor;
-	int			first;
 
 	Assert(tupdesc->natts == desc->ncolumns);
 	query->ncolumns = desc->ncolumns;
@@ -134,9 +63,6 @@ begin_columns(AnagoQuery *query, const AnagoPipelineDesc *desc)
 		query->typlens[i] = TupleDescAttr(tupdesc, i)->attlen;
 		query->typbyvals[i] = TupleDescAttr(tupdesc, i)->attbyval;
 	}
-	query->source_attnos = columns_of_step(desc, ANAGO_STEP_SOURCE, &first,
-										   &query->source_ncols);
-	Assert(first == 0);
 }
 
 /* The limit is of each process, as that of a hash table of core's. */
@@ -153,6 +79,57 @@ begin_memory(AnagoQuery *query)
 	query->context = AllocSetContextCreate(query->whole, "anago rows",
 										   ANAGO_ROW_BLOCKS);
 	anago_memory_begin(&query->memory, query->context, limit);
+}
+
+/* The wide slot entries that an operator fills, in order. */
+static void
+find_columns(AnagoOp *op, const AnagoPipelineDesc *desc)
+{
+	op->attnos = palloc(sizeof(AttrNumber) * (desc->ncolumns + 1));
+	for (int i = 0; i < desc->ncolumns; i++)
+	{
+		if (desc->columns[i].step != op->index)
+			continue;
+		if (op->ncols == 0)
+			op->first_col = i;
+		Assert(i == op->first_col + op->ncols);
+		op->attnos[op->ncols++] = desc->columns[i].attno;
+	}
+}
+
+static const AnagoOpKind *
+kind_at(const AnagoPipelineDesc *desc, int index)
+{
+	if (index == ANAGO_STEP_SOURCE)
+		return anago_op_kinds[desc->child_source ? ANAGO_OP_CHILD : ANAGO_OP_UNIT];
+	return anago_op_kinds[index < desc->nsteps ? ANAGO_OP_PROBE : ANAGO_OP_EMIT];
+}
+
+/* Put the chain of operators together, source first. */
+static void
+begin_ops(AnagoQuery *query, const AnagoPipelineDesc *desc, int eflags)
+{
+	query->nsteps = desc->nsteps;
+	query->ops = palloc0(sizeof(AnagoOp *) * (desc->nsteps + 2));
+	for (int i = 0; i < desc->nsteps + 2; i++)
+	{
+		const AnagoOpKind *kind = kind_at(desc, i - 1);
+		AnagoOp    *op = palloc0(kind->size);
+
+		op->kind = kind;
+		op->query = query;
+		op->index = i - 1;
+		op->depth = query->ndepths;
+		query->ndepths += kind->ndepths;
+		find_columns(op, desc);
+		query->ops[i] = op;
+		if (i > 0)
+			query->ops[i - 1]->next = op;
+	}
+	Assert(query->ndepths <= ANAGO_MAX_DEPTHS);
+	for (AnagoOp *op = query->ops[0]; op != NULL; op = op->next)
+		if (op->kind->begin != NULL)
+			op->kind->begin(op, desc, eflags);
 }
 
 AnagoQuery *
@@ -172,10 +149,7 @@ anago_query_begin(PlanState *ps, const AnagoPipelineDesc *desc,
 
 	if (!(eflags & EXEC_FLAG_EXPLAIN_ONLY))
 		begin_memory(query);
-	query->nsteps = desc->nsteps;
-	query->steps = palloc0(sizeof(AnagoStep) * desc->nsteps);
-	for (int i = 0; i < desc->nsteps; i++)
-		begin_step(query, desc, i, eflags);
+	begin_ops(query, desc, eflags);
 	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
 		return query;
 
@@ -210,14 +184,14 @@ start(AnagoQuery *query)
 			anago_spread_peers(query, &peers);
 		}
 		MemoryContextSwitchTo(query->whole);
-		query->sched = anago_sched_begin(ANAGO_DEPTHS(query->nsteps),
+		query->sched = anago_sched_begin(query->ndepths,
 										 anago_mode != ANAGO_MODE_OOO,
 										 anago_max_inflight_reads,
 										 &query->memory, &peers);
 		query->pages = anago_sched_pages(query->sched);
 		MemoryContextSwitchTo(old);
 	}
-	anago_source_spawn(query);
+	query->ops[0]->kind->start(query->ops[0]);
 }
 
 /*
@@ -236,16 +210,9 @@ renew_slot(AnagoQuery *query)
 static void
 release_pins(AnagoQuery *query)
 {
-	for (int i = 0; i < query->nsteps; i++)
-	{
-		AnagoStep  *step = &query->steps[i];
-
-		if (step->visit != NULL)
-			anago_heap_abandon(step);
-		if (BufferIsValid(step->vmbuffer))
-			ReleaseBuffer(step->vmbuffer);
-		step->vmbuffer = InvalidBuffer;
-	}
+	for (AnagoOp *op = query->ops[0]; op != NULL; op = op->next)
+		if (op->kind->release != NULL)
+			op->kind->release(op);
 }
 
 /*
@@ -325,7 +292,7 @@ anago_query_set_segment(AnagoQuery *query, AnagoSegment *segment,
 	memcpy(query->before, published, anago_counters_size(query->nsteps));
 	query->given = published->given;
 	for (int i = 0; i < query->nsteps; i++)
-		query->steps[i].counters = published->steps[i];
+		anago_query_op(query, i)->counters = published->steps[i];
 }
 
 /*
@@ -372,8 +339,9 @@ anago_query_rescan(AnagoQuery *query)
 	anago_query_part(query);
 	let_go(query);
 	ReScanExprContext(query->econtext);
-	for (int i = 0; i < query->nsteps; i++)
-		query->steps[i].gate_known = false;
+	for (AnagoOp *op = query->ops[0]; op != NULL; op = op->next)
+		if (op->kind->rescan != NULL)
+			op->kind->rescan(op);
 	query->started = query->exhausted = false;
 }
 
@@ -384,13 +352,7 @@ anago_query_end(AnagoQuery *query)
 	release_pins(query);
 	if (query->sched != NULL)
 		anago_sched_end(query->sched);
-	for (int i = 0; i < query->nsteps; i++)
-	{
-		AnagoStep  *step = &query->steps[i];
-
-		if (step->heap_slot != NULL)
-			ExecDropSingleTupleTableSlot(step->heap_slot);
-		if (step->indexrel != NULL)
-			index_close(step->indexrel, NoLock);
-	}
+	for (AnagoOp *op = query->ops[0]; op != NULL; op = op->next)
+		if (op->kind->end != NULL)
+			op->kind->end(op);
 }

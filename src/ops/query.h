@@ -17,9 +17,9 @@
  * in those heap blocks that are in shared buffers; a task for each is of use only
  * where there is something to wait for.
  *
- * Who finds a match either emits it (last step: the wide slot points into the
- * page, nothing is copied) or makes a fragment of it and spawns a probe of
- * step s + 1.  The last task of a probe to end emits the
+ * Who finds a match hands it on (pipeline/op.h): the sink emits it (the wide
+ * slot points into the page, nothing is copied), a step makes a fragment of it
+ * and spawns a probe.  The last task of a probe to end hands on the
  * null-extended row of an outer or anti join that found no match.
  *
  * Invariants
@@ -44,10 +44,10 @@
 #include "ops/inner.h"
 #include "ops/keys.h"
 #include "pipeline/desc.h"
+#include "pipeline/op.h"
 #include "sched/sched.h"
 #include "shared/share.h"
 
-typedef struct AnagoQuery AnagoQuery;
 typedef struct AnagoStep AnagoStep;
 typedef struct AnagoFound AnagoFound;
 typedef struct AnagoParts AnagoParts;
@@ -57,14 +57,14 @@ typedef struct AnagoParts AnagoParts;
  * made.  values[] is followed by isnull[], then by the bytes of values passed
  * by reference.
  */
-typedef struct AnagoRow
+struct AnagoRow
 {
 	struct AnagoRow *parent;	/* fragment of an earlier step, or NULL */
 	int32		refs;			/* children and probes */
 	int16		step;			/* who made it: ANAGO_STEP_SOURCE or a step */
 	Size		size;			/* bytes of this chunk */
 	Datum		values[FLEXIBLE_ARRAY_MEMBER];
-} AnagoRow;
+};
 
 /* One row in one step: what its tasks share. */
 typedef struct AnagoProbe
@@ -103,17 +103,6 @@ typedef struct AnagoVisit
 	int			hit[MaxHeapTuplesPerPage];	/* index into AnagoHits */
 } AnagoVisit;
 
-typedef struct AnagoStepCounters
-{
-	int64		probes;			/* rows that came in */
-	int64		descents;		/* index descents */
-	int64		tids;			/* index entries that matched */
-	int64		fetched;		/* tuples visible in the heap */
-	int64		index_only;		/* tuples answered from the index alone */
-	int64		filtered;		/* rows removed by filters */
-	int64		rows;			/* rows that went on */
-} AnagoStepCounters;
-
 /*
  * What one process has done for a query.  Flat, so that it can stand in the
  * segment of a parallel query, where it ends behind the query's own steps.
@@ -140,24 +129,19 @@ anago_counters_size(int nsteps)
 
 struct AnagoStep
 {
-	AnagoQuery *query;
+	AnagoOp		op;				/* must be first; its attnos are the table's, or
+								 * the index's if index-only */
 	const AnagoStepDesc *desc;
-	int			index;			/* position in the pipeline, from 0 */
-	bool		last;
 
 	Relation	heap;			/* closed by the executor */
 	Relation	indexrel;		/* closed by anago_query_end; NULL in EXPLAIN */
 
-	/* columns it fills: wide slot entries first_col .. first_col + ncols - 1 */
-	int			first_col;
-	int			ncols;
-	AttrNumber *attnos;			/* in the table, or index if index-only; in
-								 * ascending order */
+	/* of its columns */
 	AttrNumber	max_attno;
-	int			nspecial;		/* of them, the first: system columns, and 0
+	int			nspecial;		/* the first: system columns, and 0
 								 * for the whole row, */
 	ExprState  *whole;			/* which this makes of the heap slot, or NULL */
-	int			ncomputed;		/* of them, the last: computed */
+	int			ncomputed;		/* the last: computed */
 	ExprState **computed;
 	int			nnames;			/* columns of the wide slot, from an index that
 								 * has a `name` as cstring */
@@ -184,7 +168,6 @@ struct AnagoStep
 	Buffer		vmbuffer;		/* visibility map page used last, or none */
 	AnagoVisit *visit;
 	AnagoFound *found;			/* work area of leaf.c */
-	AnagoStepCounters counters;
 };
 
 struct AnagoQuery
@@ -223,30 +206,39 @@ struct AnagoQuery
 
 	ExprState  *gate;			/* one-time condition of all, or NULL */
 
-	PlanState  *child;			/* source, or NULL: unit source */
-	int			source_ncols;
-	AttrNumber *source_attnos;
-	int64		source_rows;
-
+	PlanState  *child;			/* of the source, or NULL: unit source */
 	int			nsteps;
-	AnagoStep  *steps;
+	AnagoOp   **ops;			/* source, steps, sink */
+	int			ndepths;		/* of all of them */
 	int			ncolumns;
 	int16	   *typlens;		/* of the wide row's columns */
 	bool	   *typbyvals;
 };
 
-/*
- * Depths: a source, then four for each step.  A kind of task spawns only
- * kinds of greater depth, which is what keeps the scheduler free of deadlock.
- */
-#define ANAGO_DEPTH_SOURCE			0
-#define ANAGO_DEPTH_PROBE(step)		(1 + 4 * (step)->index)
-#define ANAGO_DEPTH_RANGE(step)		(2 + 4 * (step)->index)
-#define ANAGO_DEPTH_LEAF(step)		(3 + 4 * (step)->index)
-#define ANAGO_DEPTH_HEAP(step)		(4 + 4 * (step)->index)
-#define ANAGO_DEPTHS(nsteps)		(1 + 4 * (nsteps))
+/* The operator of a step, or ANAGO_STEP_SOURCE. */
+static inline AnagoOp *
+anago_query_op(const AnagoQuery *query, int step)
+{
+	return query->ops[step + 1];
+}
 
-StaticAssertDecl(ANAGO_DEPTHS(ANAGO_MAX_STEPS) <= ANAGO_MAX_DEPTHS,
+static inline AnagoStep *
+anago_query_step(const AnagoQuery *query, int step)
+{
+	return (AnagoStep *) anago_query_op(query, step);
+}
+
+/*
+ * Depths of a step.  A kind of task spawns only kinds of greater depth, which
+ * is what keeps the scheduler free of deadlock.
+ */
+#define ANAGO_DEPTH_PROBE(step)		((step)->op.depth)
+#define ANAGO_DEPTH_RANGE(step)		((step)->op.depth + 1)
+#define ANAGO_DEPTH_LEAF(step)		((step)->op.depth + 2)
+#define ANAGO_DEPTH_HEAP(step)		((step)->op.depth + 3)
+#define ANAGO_STEP_DEPTHS			4
+
+StaticAssertDecl(1 + ANAGO_STEP_DEPTHS * ANAGO_MAX_STEPS <= ANAGO_MAX_DEPTHS,
 				 "depths suffice");
 
 /*

@@ -100,7 +100,7 @@ static RangeTask *
 spawn(AnagoProbe *probe, const AnagoTaskOps *ops, int depth)
 {
 	RangeTask  *self = (RangeTask *)
-		anago_sched_spawn(probe->step->query->sched, ops, depth);
+		anago_sched_spawn(probe->step->op.query->sched, ops, depth);
 
 	probe->tasks++;
 	self->probe = probe;
@@ -148,7 +148,7 @@ range_start(RangeTask *self, int combo, int combo_end)
 	self->combo_end = combo_end;
 	self->blkno = step->root;
 	self->from_start = true;
-	step->counters.descents++;
+	step->op.counters.descents++;
 	pgstat_count_index_scan(step->indexrel);
 }
 
@@ -161,10 +161,10 @@ keep_inner(RangeTask *self, Page page, OffsetNumber child)
 	AnagoStep  *step = self->probe->step;
 
 	if (self->span == NULL)
-		self->span = anago_span_create(step->query, self->combo,
+		self->span = anago_span_create(step->op.query, self->combo,
 									   self->combo_end);
 	anago_span_page(step, self->span, page, child, self->from_start);
-	anago_sched_expect(step->query->sched, self->task.depth, sizeof(AnagoSpan));
+	anago_sched_expect(step->op.query->sched, self->task.depth, sizeof(AnagoSpan));
 	self->from_start = false;
 	self->blkno = InvalidBlockNumber;
 }
@@ -173,7 +173,7 @@ static void
 drop_span(RangeTask *self)
 {
 	if (self->span != NULL)
-		anago_span_free(self->probe->step->query, self->span);
+		anago_span_free(self->probe->step->op.query, self->span);
 	self->span = NULL;
 }
 
@@ -283,7 +283,7 @@ spawn_leaf(RangeTask *self)
 	leaf->blkno = BTreeTupleGetDownLink(pivot);
 	leaf->from_start = span->at.from_start;
 	if (next <= span->at.last || !span->at.ends)
-		leaf->bound = anago_bound_copy(self->probe->step->query, page,
+		leaf->bound = anago_bound_copy(self->probe->step->op.query, page,
 									   OffsetNumberPrev(next));
 }
 
@@ -308,12 +308,12 @@ visit_leaf(RangeTask *self, Buffer buf)
 		self->blkno = InvalidBlockNumber;
 		return;
 	}
-	PredicateLockPage(step->indexrel, self->blkno, step->query->snapshot);
+	PredicateLockPage(step->indexrel, self->blkno, step->op.query->snapshot);
 	self->hits = anago_leaf_collect(self->probe, buf, self->from_start,
 									self->combo, self->combo_end, &goes_on);
 	self->next_visible = self->next_hit = self->ahead.located = 0;
 	if (self->hits != NULL)
-		anago_sched_expect(step->query->sched, self->task.depth,
+		anago_sched_expect(step->op.query->sched, self->task.depth,
 						   self->hits->size);
 
 	if (!goes_on ||
@@ -348,7 +348,7 @@ visit_page(RangeTask *self, Buffer buf)
 	bind_run(self);
 	LockBuffer(buf, BT_READ);
 	_bt_checkpage(step->indexrel, buf);
-	anago_check_snapshot_age(step->query->snapshot, step->indexrel, page);
+	anago_check_snapshot_age(step->op.query->snapshot, step->indexrel, page);
 	if (!P_ISLEAF(BTPageGetOpaque(page)))
 	{
 		anago_inner_add(step->inner, self->blkno, page);
@@ -387,8 +387,8 @@ take_visible(RangeTask *self)
 
 	if (probe->done)
 		return false;
-	probe->step->counters.index_only++;
-	anago_row_bind(probe->step->query, probe->row);
+	probe->step->op.counters.index_only++;
+	anago_row_bind(probe->step->op.query, probe->row);
 	anago_fill_from_index(probe, hits->itups[i], &hits->tids[i]);
 	return anago_probe_match(probe);
 }
@@ -437,7 +437,7 @@ hand_on_run(RangeTask *self)
 	self->next_hit = anago_hits_run(self->hits, from);
 	if (self->next_hit == self->hits->n && self->blkno == InvalidBlockNumber)
 	{
-		anago_bound_free(self->probe->step->query, self->bound);
+		anago_bound_free(self->probe->step->op.query, self->bound);
 		anago_heap_become(&self->task, self->probe, self->hits, from,
 						  self->next_hit);
 		return true;
@@ -452,7 +452,7 @@ range_cleanup(RangeTask *self)
 	if (self->hits != NULL)
 		drop_hits(self);
 	drop_span(self);
-	anago_bound_free(self->probe->step->query, self->bound);
+	anago_bound_free(self->probe->step->op.query, self->bound);
 }
 
 /* --- the tasks --- */
@@ -463,7 +463,7 @@ range_run(AnagoTask *task)
 	RangeTask  *self = (RangeTask *) task;
 	AnagoProbe *probe = self->probe;
 	AnagoStep  *step = probe->step;
-	AnagoQuery *query = step->query;
+	AnagoQuery *query = step->op.query;
 	Buffer		buf;
 
 	ANAGO_BEGIN(task);
@@ -492,14 +492,9 @@ range_run(AnagoTask *task)
 
 		while (find_visible(self))
 		{
-			if (!step->last)
-				ANAGO_AWAIT_ROOM(task, query->sched, ANAGO_DEPTH_PROBE(step + 1));
-			if (!take_visible(self))
-				continue;
-			if (step->last)
-				ANAGO_SUSPEND(task, ANAGO_EMIT);
-			else
-				anago_probe_forward(probe);
+			ANAGO_AWAIT_NEXT(task, &step->op);
+			if (take_visible(self))
+				ANAGO_PASS_ON(task, &step->op, probe->row);
 		}
 		while (!probe->done && find_run(self))
 		{
@@ -507,13 +502,8 @@ range_run(AnagoTask *task)
 			if (visit_run(self))
 			{
 				while (anago_heap_next(probe, self->hits))
-				{
-					if (step->last)
-						ANAGO_SUSPEND(task, ANAGO_EMIT);
-					else
-						anago_probe_forward(probe);
-				}
-				if (step->last)
+					ANAGO_PASS_ON(task, &step->op, probe->row);
+				if (!anago_op_has_tasks(step->op.next))
 					continue;
 			}
 			else
@@ -527,7 +517,13 @@ range_run(AnagoTask *task)
 		drop_hits(self);
 	}
 	range_cleanup(self);
-	ANAGO_END_OF_PROBE(task, probe);
+	if (anago_probe_is_unmatched(probe))
+	{
+		ANAGO_AWAIT_NEXT(task, &step->op);
+		if (anago_probe_unmatched(probe))
+			ANAGO_PASS_ON(task, &step->op, probe->row);
+	}
+	anago_probe_release(probe);
 	ANAGO_END(task);
 }
 
@@ -545,8 +541,8 @@ more_combos(RangeTask *self)
 	if (self->combo < self->combo_end)
 		return true;
 	return anago_probe_is_shared_source(probe) &&
-		anago_claim_combos(probe->step->query->share, probe->keys.ncombos,
-						   probe->step->query->in_parts,
+		anago_claim_combos(probe->step->op.query->share, probe->keys.ncombos,
+						   probe->step->op.query->in_parts,
 						   &self->combo, &self->combo_end);
 }
 
@@ -556,7 +552,7 @@ probe_run(AnagoTask *task)
 	RangeTask  *self = (RangeTask *) task;
 	AnagoProbe *probe = self->probe;
 	AnagoStep  *step = probe->step;
-	AnagoQuery *query = step->query;
+	AnagoQuery *query = step->op.query;
 	Buffer		buf;
 
 	ANAGO_BEGIN(task);
@@ -583,6 +579,12 @@ probe_run(AnagoTask *task)
 		self->combo = self->next.end;
 		ANAGO_SUSPEND(task, ANAGO_YIELD);
 	}
-	ANAGO_END_OF_PROBE(task, probe);
+	if (anago_probe_is_unmatched(probe))
+	{
+		ANAGO_AWAIT_NEXT(task, &step->op);
+		if (anago_probe_unmatched(probe))
+			ANAGO_PASS_ON(task, &step->op, probe->row);
+	}
+	anago_probe_release(probe);
 	ANAGO_END(task);
 }

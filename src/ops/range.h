@@ -26,10 +26,10 @@ extern void anago_range_prepare(AnagoProbe *probe);
 static inline bool
 anago_probe_is_shared_source(const AnagoProbe *probe)
 {
-	const AnagoQuery *query = probe->step->query;
+	const AnagoQuery *query = probe->step->op.query;
 
 	return query->share != NULL && query->child == NULL &&
-		probe->step->index == 0;
+		probe->step->op.index == 0;
 }
 
 #endif							/* ANAGO_RANGE_H */

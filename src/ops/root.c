@@ -30,7 +30,7 @@ find_root(AnagoStep *step)
 	if (BufferIsValid(buf) || !IsolationIsSerializable())
 		return buf;
 	ANAGO_INJECTION_POINT("anago-empty-index");
-	PredicateLockRelation(step->indexrel, step->query->snapshot);
+	PredicateLockRelation(step->indexrel, step->op.query->snapshot);
 	return anago_bt_getroot(step->indexrel, step->heap);
 }
 
@@ -61,7 +61,7 @@ anago_root_ensure(AnagoStep *step)
 {
 	if (step->stale)
 	{
-		anago_query_keep_peak(step->query);
+		anago_query_keep_peak(step->op.query);
 		anago_inner_forget(step->inner);
 		step->opened = step->stale = false;
 	}

@@ -17,16 +17,10 @@
 static inline void
 columns_of(const AnagoQuery *query, int step, int *first, int *n)
 {
-	if (step == ANAGO_STEP_SOURCE)
-	{
-		*first = 0;
-		*n = query->source_ncols;
-	}
-	else
-	{
-		*first = query->steps[step].first_col;
-		*n = query->steps[step].ncols;
-	}
+	const AnagoOp *op = anago_query_op(query, step);
+
+	*first = op->first_col;
+	*n = op->ncols;
 }
 
 static inline bool *
@@ -137,11 +131,14 @@ anago_row_release(AnagoQuery *query, AnagoRow *row)
 }
 
 void
-anago_row_bind(AnagoQuery *query, AnagoRow *row)
+anago_row_bind_other(AnagoQuery *query, AnagoRow *row)
 {
-	if (row == query->bound)
-		return;
+	AnagoRow   *bound = query->bound;
+
 	query->bound = row;
+	/* a child's columns leave those of its parent in place */
+	if (bound != NULL && bound->parent == row)
+		return;
 	for (; row != NULL; row = row->parent)
 	{
 		int			first,
@@ -159,10 +156,10 @@ anago_row_bind(AnagoQuery *query, AnagoRow *row)
 static int
 columns_before(const AnagoQuery *query, int step)
 {
-	int			n = query->source_ncols;
+	int			n = 0;
 
-	for (int i = 0; i < step; i++)
-		n += query->steps[i].ncols;
+	for (int i = ANAGO_STEP_SOURCE; i < step; i++)
+		n += anago_query_op(query, i)->ncols;
 	return n;
 }
 

@@ -41,8 +41,16 @@ extern void anago_row_release(AnagoQuery *query, AnagoRow *row);
 
 /*
  * Make the wide slot hold that row's columns; later steps' are undefined.
- * query->bound remembers it, so that binding the same row again is free.
+ * query->bound remembers it, so that binding the same row again is free, and
+ * so is binding the parent of a row.
  */
-extern void anago_row_bind(AnagoQuery *query, AnagoRow *row);
+extern void anago_row_bind_other(AnagoQuery *query, AnagoRow *row);
+
+static inline void
+anago_row_bind(AnagoQuery *query, AnagoRow *row)
+{
+	if (row != query->bound)
+		anago_row_bind_other(query, row);
+}
 
 #endif							/* ANAGO_ROW_H */

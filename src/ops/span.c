@@ -63,7 +63,7 @@ anago_span_page(AnagoStep *step, AnagoSpan *span, Page page,
 
 	/* Another's page may end elsewhere: that one is to be copied, then. */
 	if (anago_span_is_shared(span) &&
-		!anago_range_install(step->query->share, span->slot,
+		!anago_range_install(step->op.query->share, span->slot,
 							 span->generation, at))
 		at->seq = 0;
 }
@@ -78,17 +78,17 @@ may_be_split(const AnagoProbe *probe)
 	const AnagoStepDesc *desc = probe->step->desc;
 
 	return desc->jointype == JOIN_INNER && !desc->inner_unique &&
-		!probe->step->query->in_parts;
+		!probe->step->op.query->in_parts;
 }
 
 static void
 publish(AnagoProbe *probe, AnagoSpan *span)
 {
-	AnagoQuery *query = probe->step->query;
+	AnagoQuery *query = probe->step->op.query;
 	AnagoRangeName name;
 	char		row[ANAGO_SHARED_ROW_BYTES];
 
-	name.step = probe->step->index;
+	name.step = probe->step->op.index;
 	name.combo = span->combo;
 	name.combo_end = span->combo_end;
 	name.row_bytes = anago_row_pack(query, probe->row, name.step, row,
@@ -101,7 +101,7 @@ publish(AnagoProbe *probe, AnagoSpan *span)
 AnagoTaken
 anago_span_next(AnagoProbe *probe, AnagoSpan *span)
 {
-	AnagoShare *share = probe->step->query->share;
+	AnagoShare *share = probe->step->op.query->share;
 	AnagoRangePage *at = &span->at;
 
 	if (!anago_span_is_shared(span) && share != NULL && at->child < at->last &&

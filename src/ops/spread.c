@@ -32,16 +32,15 @@
 /* --- take --- */
 
 /*
- * May a task be spawned in any step, at the depth that is that one in the
- * first?  Which step it is for is known when it is taken.
+ * May a task be spawned in any step, at that one of its depths?  Which step it
+ * is for is known when it is taken.
  */
 static bool
 all_have_room(const AnagoQuery *query, int depth)
 {
 	for (int i = 0; i < query->nsteps; i++)
-		if (!anago_sched_has_room(query->sched, depth +
-								  ANAGO_DEPTH_PROBE(&query->steps[i]) -
-								  ANAGO_DEPTH_PROBE(&query->steps[0])))
+		if (!anago_sched_has_room(query->sched,
+								  anago_query_op(query, i)->depth + depth))
 			return false;
 	return true;
 }
@@ -53,10 +52,10 @@ read_letters(AnagoQuery *query)
 	bool		some = false;
 	int			step;
 
-	while (all_have_room(query, ANAGO_DEPTH_PROBE(query->steps)) &&
+	while (all_have_room(query, 0) &&
 		   anago_letter_take(query->share, &step, bytes) >= 0)
 	{
-		anago_probe_spawn(&query->steps[step],
+		anago_probe_spawn(anago_query_step(query, step),
 						  anago_row_unpack(query, step, bytes));
 		some = true;
 	}
@@ -72,14 +71,14 @@ join_ranges(AnagoQuery *query)
 	bool		some = false;
 	int			slot;
 
-	while (all_have_room(query, ANAGO_DEPTH_RANGE(query->steps)) &&
+	while (all_have_room(query, 1) &&
 		   (slot = anago_range_join(query->share, &name, bytes, &generation)) >= 0)
 	{
 		AnagoSpan  *span = anago_span_create(query, name.combo, name.combo_end);
 
 		span->slot = slot;
 		span->generation = generation;
-		anago_probe_join(&query->steps[name.step],
+		anago_probe_join(anago_query_step(query, name.step),
 						 anago_row_unpack(query, name.step, bytes), span);
 		some = true;
 	}
@@ -148,14 +147,14 @@ anago_spread_more(AnagoQuery *query)
 /* --- give --- */
 
 bool
-anago_spread_give(AnagoQuery *query, AnagoStep *step, AnagoRow *row)
+anago_spread_give(AnagoQuery *query, int step, AnagoRow *row)
 {
 	char		bytes[ANAGO_LETTER_BYTES];
-	int			size = anago_row_pack(query, row, step->index, bytes,
+	int			size = anago_row_pack(query, row, step, bytes,
 									  ANAGO_LETTER_BYTES);
 
 	if (size >= 0 &&
-		anago_letter_send(query->share, query->give_to, step->index, bytes, size))
+		anago_letter_send(query->share, query->give_to, step, bytes, size))
 	{
 		query->given++;
 		if (--query->give_n <= 0)

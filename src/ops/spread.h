@@ -25,6 +25,6 @@ extern bool anago_spread_more(AnagoQuery *query);
  * Hand the row, which is bound and was to be probed for in `step`, to the
  * process that tick() found to have too little work.  False: not done.
  */
-extern bool anago_spread_give(AnagoQuery *query, AnagoStep *step, AnagoRow *row);
+extern bool anago_spread_give(AnagoQuery *query, int step, AnagoRow *row);
 
 #endif							/* ANAGO_SPREAD_H */

@@ -60,7 +60,7 @@ read_page(AnagoStep *step, BlockNumber blkno)
 	buf = ReadBuffer(step->indexrel, blkno);
 	LockBuffer(buf, BT_READ);
 	_bt_checkpage(step->indexrel, buf);
-	anago_check_snapshot_age(step->query->snapshot, step->indexrel,
+	anago_check_snapshot_age(step->op.query->snapshot, step->indexrel,
 							 BufferGetPage(buf));
 	return buf;
 }
@@ -191,7 +191,7 @@ cut_piece(AnagoQuery *query, AnagoRangePage *at, int64 n, Piece **tail)
 static bool
 cut_part(AnagoQuery *query, AnagoSharedSource *source)
 {
-	AnagoStep  *step = &query->steps[0];
+	AnagoStep  *step = anago_query_step(query, 0);
 	AnagoRangePage *at = anago_source_page(query->segment);
 	Piece	  **tail = &query->parts->pieces;
 	int			left = source->nparts - source->parts;
@@ -225,7 +225,7 @@ cut_part(AnagoQuery *query, AnagoSharedSource *source)
 void
 anago_static_spawn(AnagoQuery *query)
 {
-	AnagoStep  *step = &query->steps[0];
+	AnagoStep  *step = anago_query_step(query, 0);
 	AnagoSharedSource *source = &query->share->segment->source;
 	AnagoProbe *probe;
 	bool		whole = false;
@@ -245,7 +245,7 @@ anago_static_spawn(AnagoQuery *query)
 	anago_source_enter(query->share);
 	if (!source->opened)
 	{
-		step->counters.probes++;
+		step->op.counters.probes++;
 		whole = !open_source(step, source,
 							 anago_source_page(query->segment));
 	}

@@ -1,0 +1,163 @@
+/*-------------------------------------------------------------------------
+ *
+ * op.h
+ *	  The contract of an operator.
+ *
+ * A pipeline is a chain of operators: a source, steps, a sink.  Rows go along
+ * it in one way only: there is room at the next operator, and then it accepts
+ * the row.
+ *
+ *		source			 step 0			   step 1			 sink
+ *		start  --row-->  accept			   accept			 accept
+ *						 TAKEN, tasks -->  TAKEN, tasks -->  OUT, to the executor
+ *
+ * An operator is a struct that embeds an AnagoOp as its first member, and a
+ * const AnagoOpKind, which ops/ops.c names.  What it does when it is started,
+ * or has accepted a row, it does in tasks of its own; these hand on what they
+ * find.
+ *
+ * Invariants
+ *	- accept() is called by a running task, or by whatever else may spawn
+ *	  tasks, and only where there is room, but for the rows of one visited
+ *	  block (they were room when the visit began);
+ *	- the wide slot then holds the row: the fragments of `outer`, and the
+ *	  columns that the operator before has filled, which nobody has copied yet.
+ *	  `outer` stays the caller's; who needs the row for longer than the call
+ *	  makes a fragment of it (row.h);
+ *	- ANAGO_OUT says that the wide slot is with the executor now.  The caller's
+ *	  task suspends with ANAGO_EMIT, keeps what the slot points into (the pin of
+ *	  a page, say), and goes on when the next row is asked for.  So the last
+ *	  step's rows leave without a copy.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ANAGO_OP_H
+#define ANAGO_OP_H
+
+#include "postgres.h"
+
+#include <limits.h>
+
+#include "access/attnum.h"
+#include "pipeline/desc.h"
+#include "sched/task.h"
+
+typedef struct AnagoOp AnagoOp;
+typedef struct AnagoQuery AnagoQuery;
+typedef struct AnagoRow AnagoRow;
+
+/* What became of a row. */
+typedef enum AnagoAccepted
+{
+	ANAGO_TAKEN,				/* the operator goes on with it */
+	ANAGO_OUT					/* it is with the executor */
+} AnagoAccepted;
+
+/* One for each kind of operator.  What may be NULL says so. */
+typedef struct AnagoOpKind
+{
+	const char *name;
+
+	/* Depths of the scheduler that its tasks use; 0: it has no tasks. */
+	int			ndepths;
+
+	/* Bytes of its struct, which begins with an AnagoOp. */
+	Size		size;
+
+	/*
+	 * Open what it needs, but read no page; the AnagoOp is filled in, the rest
+	 * zero.  With EXEC_FLAG_EXPLAIN_ONLY nothing follows but end().  Or NULL.
+	 */
+	void		(*begin) (AnagoOp *op, const AnagoPipelineDesc *desc, int eflags);
+
+	/* All rows begin anew; its tasks are gone.  Or NULL. */
+	void		(*rescan) (AnagoOp *op);
+
+	/* Let go of pins that it holds between calls; may come twice.  Or NULL. */
+	void		(*release) (AnagoOp *op);
+
+	/* Close what begin() opened.  Or NULL. */
+	void		(*end) (AnagoOp *op);
+
+	/* A source's: spawn its first tasks, or hand its only row on.  Else NULL. */
+	void		(*start) (AnagoOp *op);
+
+	/* Rows that it can accept now (can be < 0).  NULL: there is always room. */
+	int			(*room) (const AnagoOp *op);
+
+	/* A source has none. */
+	AnagoAccepted (*accept) (AnagoOp *op, AnagoRow *outer);
+} AnagoOpKind;
+
+/* Counters of one operator; which of them mean something is its affair. */
+typedef struct AnagoStepCounters
+{
+	int64		probes;			/* rows that came in */
+	int64		descents;		/* index descents */
+	int64		tids;			/* index entries that matched */
+	int64		fetched;		/* tuples visible in the heap */
+	int64		index_only;		/* tuples answered from the index alone */
+	int64		filtered;		/* rows removed by filters */
+	int64		rows;			/* rows that went on */
+} AnagoStepCounters;
+
+struct AnagoOp
+{
+	const AnagoOpKind *kind;
+	AnagoQuery *query;
+	AnagoOp    *next;			/* NULL: this is the sink */
+	int			index;			/* ANAGO_STEP_SOURCE, a step from 0, or for the
+								 * sink the number of steps */
+	int			depth;			/* the first of its depths */
+
+	/* columns it fills: wide slot entries first_col .. first_col + ncols - 1 */
+	int			first_col;
+	int			ncols;
+	AttrNumber *attnos;			/* in whatever it takes them from; in ascending
+								 * order */
+	AnagoStepCounters counters;
+};
+
+/* The kinds that there are; ops/ops.c. */
+typedef enum AnagoOpName
+{
+	ANAGO_OP_UNIT,				/* source: one row without columns */
+	ANAGO_OP_CHILD,				/* source: a core plan */
+	ANAGO_OP_PROBE,				/* step: probes of a B-tree index */
+	ANAGO_OP_EMIT				/* sink: the executor */
+} AnagoOpName;
+
+extern PGDLLIMPORT const AnagoOpKind *const anago_op_kinds[];
+
+static inline int
+anago_op_room(const AnagoOp *op)
+{
+	return op->kind->room == NULL ? INT_MAX : op->kind->room(op);
+}
+
+/* Does it go on in tasks with what it accepts? */
+static inline bool
+anago_op_has_tasks(const AnagoOp *op)
+{
+	return op->kind->ndepths > 0;
+}
+
+/* Suspend until the operator behind `op` has room for a row. */
+#define ANAGO_AWAIT_NEXT(task, op) \
+	while (anago_op_room((op)->next) <= 0) \
+	{ \
+		(task)->stalled_on = (op)->next->depth; \
+		ANAGO_SUSPEND(task, ANAGO_STALL); \
+	}
+
+/*
+ * Hand the row in the wide slot on to the operator behind `op`, and suspend if
+ * it is out by that.
+ */
+#define ANAGO_PASS_ON(task, op, outer) \
+	do { \
+		if ((op)->next->kind->accept((op)->next, (outer)) == ANAGO_OUT) \
+			ANAGO_SUSPEND(task, ANAGO_EMIT); \
+	} while (0)
+
+#endif							/* ANAGO_OP_H */
