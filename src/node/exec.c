@@ -97,31 +97,31 @@ begin_scan(CustomScanState *node, EState *estate, int eflags)
 
 	if (!(eflags & EXEC_FLAG_EXPLAIN_ONLY) && !IsParallelWorker())
 		anago_stats_prepare();
-	state->desc = anago_pipeline_read(cscan);
+	state->desc = anago_desc_read(cscan);
 	if (state->desc->child_source)
 		node->custom_ps = list_make1(ExecInitNode(linitial(cscan->custom_plans),
 												  estate, eflags));
-	state->query = anago_query_begin(&node->ss.ps, state->desc, child_of(node),
-									 node->ss.ss_ScanTupleSlot, eflags);
+	state->pipeline = anago_pipeline_begin(&node->ss.ps, state->desc, child_of(node),
+										   node->ss.ss_ScanTupleSlot, eflags);
 }
 
 static TupleTableSlot *
 exec_scan(CustomScanState *node)
 {
-	AnagoQuery *query = ((AnagoScanState *) node)->query;
+	AnagoPipeline *pipeline = ((AnagoScanState *) node)->pipeline;
 	ExprContext *econtext = node->ss.ps.ps_ExprContext;
 	ProjectionInfo *projection = node->ss.ps.ps_ProjInfo;
 
 	ResetExprContext(econtext);
-	if (!anago_query_next(query))
+	if (!anago_pipeline_next(pipeline))
 	{
 		/* UPDATE ... WHERE CURRENT OF must find no row here */
-		ExecClearTuple(query->wide);
+		ExecClearTuple(pipeline->wide);
 		return projection != NULL ?
-			ExecClearTuple(projection->pi_state.resultslot) : query->wide;
+			ExecClearTuple(projection->pi_state.resultslot) : pipeline->wide;
 	}
-	econtext->ecxt_scantuple = query->wide;
-	return projection != NULL ? ExecProject(projection) : query->wide;
+	econtext->ecxt_scantuple = pipeline->wide;
+	return projection != NULL ? ExecProject(projection) : pipeline->wide;
 }
 
 static void
@@ -129,7 +129,7 @@ rescan(CustomScanState *node)
 {
 	PlanState  *child = child_of(node);
 
-	anago_query_rescan(((AnagoScanState *) node)->query);
+	anago_pipeline_rescan(((AnagoScanState *) node)->pipeline);
 	if (child == NULL)
 		return;
 
@@ -186,7 +186,7 @@ end_scan(CustomScanState *node)
 	anago_parallel_shutdown(node);
 	if (!(node->ss.ps.plan->parallel_aware && IsParallelWorker()))
 		add_to_stats(state);
-	anago_query_end(state->query);
+	anago_pipeline_end(state->pipeline);
 	if (child != NULL)
 		ExecEndNode(child);
 }

@@ -367,7 +367,7 @@ show_processes(const ExplainCxt *cxt, AnagoCounters *all)
 	AnagoCounters leader;
 	double		mean;
 
-	anago_query_count(state->query, &leader);
+	anago_pipeline_count(state->pipeline, &leader);
 	mean = mean_inflight(&leader);
 	for (int i = 0; i < state->nworkers; i++)
 		mean += mean_inflight(state->workers[i]);

@@ -16,14 +16,13 @@
 #include "nodes/execnodes.h"
 #include "nodes/extensible.h"
 
-#include "ops/query.h"
-#include "pipeline/desc.h"
+#include "pipeline/pipeline.h"
 
 typedef struct AnagoScanState
 {
 	CustomScanState css;		/* must be first */
 	AnagoPipelineDesc *desc;
-	AnagoQuery *query;			/* NULL before BeginCustomScan */
+	AnagoPipeline *pipeline;			/* NULL before BeginCustomScan */
 
 	/* in the leader of a parallel query, below a Gather */
 	AnagoSegment *segment;		/* NULL: none, or no longer */

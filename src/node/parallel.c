@@ -254,8 +254,8 @@ anago_parallel_initialize(CustomScanState *node, ParallelContext *pcxt,
 	state->segment = coordinate;
 	state->pool = get_pool(pcxt);
 	make_room(state, pcxt->nworkers);
-	anago_query_set_segment(state->query, state->segment, state->pool, 0,
-							rows_are_collected(node), NULL);
+	anago_pipeline_set_segment(state->pipeline, state->segment, state->pool, 0,
+							   rows_are_collected(node), NULL);
 }
 
 /* The segment counts anew after this. */
@@ -276,7 +276,7 @@ anago_parallel_reinitialize(CustomScanState *node, ParallelContext *pcxt,
 
 	keep_peak(state);
 	/* the rescan itself may come before this or after it */
-	anago_query_part(state->query);
+	anago_pipeline_leave(state->pipeline);
 	anago_segment_reset(state->segment, state->pool, &spec);
 }
 
@@ -291,11 +291,11 @@ anago_parallel_initialize_worker(CustomScanState *node, shm_toc *toc,
 		ANAGO_OTHER_LAYOUT_ERROR();
 	/* before the first row, and so before tasks and rings are allocated */
 	anago_placement_apply(ParallelWorkerNumber + 1, segment->nparticipants);
-	anago_query_set_segment(state->query, segment,
-							shm_toc_lookup(toc, POOL_KEY, false),
-							ParallelWorkerNumber + 1, true,
-							anago_segment_counters(segment,
-												   ParallelWorkerNumber));
+	anago_pipeline_set_segment(state->pipeline, segment,
+							   shm_toc_lookup(toc, POOL_KEY, false),
+							   ParallelWorkerNumber + 1, true,
+							   anago_segment_counters(segment,
+													  ParallelWorkerNumber));
 }
 
 /*
@@ -308,7 +308,7 @@ anago_parallel_shutdown(CustomScanState *node)
 {
 	AnagoScanState *state = (AnagoScanState *) node;
 
-	anago_query_shutdown(state->query);
+	anago_pipeline_shutdown(state->pipeline);
 	if (state->segment == NULL)
 		return;
 	anago_share_stop(state->segment);
@@ -323,7 +323,7 @@ anago_parallel_shutdown(CustomScanState *node)
 void
 anago_parallel_sum(const AnagoScanState *state, AnagoCounters *sum)
 {
-	anago_query_count(state->query, sum);
+	anago_pipeline_count(state->pipeline, sum);
 	for (int i = 0; i < state->nworkers; i++)
 		anago_counters_add(sum, state->workers[i]);
 }

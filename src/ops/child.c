@@ -14,7 +14,7 @@
 #include "executor/tuptable.h"
 
 #include "ops/ops.h"
-#include "ops/query.h"
+#include "pipeline/state.h"
 
 typedef struct ChildSource
 {
@@ -34,19 +34,19 @@ StaticAssertDecl(sizeof(ChildTask) <= ANAGO_TASK_SIZE, "task fits its slot");
 static bool
 pull(ChildSource *source)
 {
-	AnagoQuery *query = source->op.query;
+	AnagoPipeline *pipeline = source->op.pipeline;
 	TupleTableSlot *from;
-	TupleTableSlot *wide = query->wide;
+	TupleTableSlot *wide = pipeline->wide;
 
 	/* it may wait for other processes, so that nobody must wait for us then */
-	if (query->share != NULL)
-		anago_share_visit(query->share);
+	if (pipeline->peers.share != NULL)
+		anago_share_visit(pipeline->peers.share);
 	from = ExecProcNode(source->child);
-	if (query->share != NULL)
-		anago_share_visit(query->share);
+	if (pipeline->peers.share != NULL)
+		anago_share_visit(pipeline->peers.share);
 	if (TupIsNull(from))
 		return false;
-	query->bound = NULL;
+	pipeline->bound = NULL;
 	slot_getallattrs(from);
 	for (int i = 0; i < source->op.ncols; i++)
 	{
@@ -78,7 +78,7 @@ static const AnagoTaskOps child_ops = {"child plan", child_run};
 static void
 child_begin(AnagoOp *op, const AnagoPipelineDesc *desc, int eflags)
 {
-	((ChildSource *) op)->child = op->query->child;
+	((ChildSource *) op)->child = op->pipeline->child;
 	Assert(op->first_col == 0);
 }
 
@@ -86,7 +86,7 @@ static void
 child_start(AnagoOp *op)
 {
 	ChildTask  *self = (ChildTask *)
-		anago_sched_spawn(op->query->sched, &child_ops, op->depth);
+		anago_sched_spawn(op->pipeline->sched, &child_ops, op->depth);
 
 	self->source = (ChildSource *) op;
 }

@@ -5,7 +5,7 @@
  *
  *	  unit.c	source: one row without columns
  *	  child.c	source: a core plan
- *	  step.c	step: probes of a B-tree index
+ *	  btree/	step: probes of a B-tree index (btree/step.c)
  *	  emit.c	sink: the executor
  *
  *-------------------------------------------------------------------------

@@ -4,29 +4,23 @@
  *	  The unit source: one row without columns.
  *
  * So an index scan is simply the probe of that row.  The processes of a
- * parallel query each have one, and share the ranges of its probe; in static
- * mode each has a part of them instead.
+ * parallel query each have one; how these share the ranges of its probe, or
+ * have each a part of them, is the step's affair.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include "ops/ops.h"
-#include "ops/query.h"
-#include "ops/static.h"
+#include "pipeline/state.h"
 
 static void
 unit_start(AnagoOp *op)
 {
-	AnagoQuery *query = op->query;
+	AnagoPipeline *pipeline = op->pipeline;
 	AnagoAccepted accepted PG_USED_FOR_ASSERTS_ONLY;
 
-	query->bound = NULL;
-	if (query->in_parts)
-	{
-		anago_static_spawn(query);
-		return;
-	}
+	pipeline->bound = NULL;
 	accepted = op->next->kind->accept(op->next, NULL);
 	Assert(accepted == ANAGO_TAKEN);
 }

@@ -85,8 +85,8 @@ write_step(const AnagoStepDesc *step)
 }
 
 void
-anago_pipeline_write(CustomScan *cscan, const AnagoPipelineDesc *desc,
-					 const Bitmapset *relids)
+anago_desc_write(CustomScan *cscan, const AnagoPipelineDesc *desc,
+				 const Bitmapset *relids)
 {
 	List	   *exprs = NIL;
 	List	   *steps = NIL;
@@ -162,7 +162,7 @@ is_ours(const List *private)
 }
 
 AnagoPipelineDesc *
-anago_pipeline_read(const CustomScan *cscan)
+anago_desc_read(const CustomScan *cscan)
 {
 	AnagoPipelineDesc *desc = palloc0(sizeof(AnagoPipelineDesc));
 	const List *private = cscan->custom_private;

@@ -133,14 +133,14 @@ typedef struct AnagoPipelineDesc
  * Write the description into a plan node in the making, custom_exprs and
  * custom_private.  `relids` are those that custom_relids will have.
  */
-extern void anago_pipeline_write(CustomScan *cscan, const AnagoPipelineDesc *desc,
-								 const Bitmapset *relids);
+extern void anago_desc_write(CustomScan *cscan, const AnagoPipelineDesc *desc,
+							 const Bitmapset *relids);
 
 /*
  * Read the description out of a finished plan node (after setrefs): used by
  * the executor and EXPLAIN.  Allocates in CurrentMemoryContext.  Raises an
  * error in a parallel worker whose leader has another version of this library.
  */
-extern AnagoPipelineDesc *anago_pipeline_read(const CustomScan *cscan);
+extern AnagoPipelineDesc *anago_desc_read(const CustomScan *cscan);
 
 #endif							/* ANAGO_DESC_H */

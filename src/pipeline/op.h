@@ -39,11 +39,13 @@
 #include <limits.h>
 
 #include "access/attnum.h"
+#include "pipeline/counters.h"
 #include "pipeline/desc.h"
 #include "sched/task.h"
+#include "shared/ranges.h"
 
 typedef struct AnagoOp AnagoOp;
-typedef struct AnagoQuery AnagoQuery;
+typedef struct AnagoPipeline AnagoPipeline;
 typedef struct AnagoRow AnagoRow;
 
 /* What became of a row. */
@@ -73,7 +75,10 @@ typedef struct AnagoOpKind
 	/* All rows begin anew; its tasks are gone.  Or NULL. */
 	void		(*rescan) (AnagoOp *op);
 
-	/* Let go of pins that it holds between calls; may come twice.  Or NULL. */
+	/*
+	 * Let go of what it holds between calls, pins above all; may come twice.
+	 * Its tasks won't run any more.  Or NULL.
+	 */
 	void		(*release) (AnagoOp *op);
 
 	/* Close what begin() opened.  Or NULL. */
@@ -87,24 +92,26 @@ typedef struct AnagoOpKind
 
 	/* A source has none. */
 	AnagoAccepted (*accept) (AnagoOp *op, AnagoRow *outer);
-} AnagoOpKind;
 
-/* Counters of one operator; which of them mean something is its affair. */
-typedef struct AnagoStepCounters
-{
-	int64		probes;			/* rows that came in */
-	int64		descents;		/* index descents */
-	int64		tids;			/* index entries that matched */
-	int64		fetched;		/* tuples visible in the heap */
-	int64		index_only;		/* tuples answered from the index alone */
-	int64		filtered;		/* rows removed by filters */
-	int64		rows;			/* rows that went on */
-} AnagoStepCounters;
+	/*
+	 * A step's, in a parallel query (peers.h).  adopt: a row that some other
+	 * process had accepted; it is bound, and the caller's reference goes to
+	 * the operator.  enter: the same with a row whose range others walk
+	 * already; take part in that.  There has been room at its first and its
+	 * second depth.  more: spawn what else this process has kept for the time
+	 * when nothing is ready; false: there is nothing.  A source or sink has
+	 * none.
+	 */
+	void		(*adopt) (AnagoOp *op, AnagoRow *row);
+	void		(*enter) (AnagoOp *op, AnagoRow *row, const AnagoRangeName *name,
+						  int slot, uint32 generation);
+	bool		(*more) (AnagoOp *op);
+} AnagoOpKind;
 
 struct AnagoOp
 {
 	const AnagoOpKind *kind;
-	AnagoQuery *query;
+	AnagoPipeline *pipeline;
 	AnagoOp    *next;			/* NULL: this is the sink */
 	int			index;			/* ANAGO_STEP_SOURCE, a step from 0, or for the
 								 * sink the number of steps */

@@ -90,6 +90,6 @@ plan_pipeline(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
 	cscan->custom_scan_tlist =
 		anago_lay_out_wide_row(root, desc, apath->steps,
 							   best_path->path.pathtarget->exprs, child);
-	anago_pipeline_write(cscan, desc, rel->relids);
+	anago_desc_write(cscan, desc, rel->relids);
 	return &cscan->scan.plan;
 }

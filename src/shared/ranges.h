@@ -5,7 +5,7 @@
  *	  the source, and index ranges that several processes walk together.
  *
  * The source of an index scan is one row without columns; each combination of
- * its IN-list elements is one range of the index (ops/keys.h).  They are
+ * its IN-list elements is one range of the index (ops/btree/keys.h).  They are
  * claimed in runs of numbers, which are walked together.
  *
  * A range that is wider than a leaf is published by whoever comes upon it:

@@ -1,0 +1,141 @@
+/*-------------------------------------------------------------------------
+ *
+ * btree.h
+ *	  A step that probes a B-tree index: what its files share.
+ *
+ * Life of a row, at step s:
+ *
+ *		AnagoRow (fragments of source and steps < s)
+ *		  '-- AnagoProbe		one for each row that reaches step s
+ *				|-- range task	one for each run of combinations of IN-list
+ *				|				elements: descends the index, walks leaves
+ *				|-- leaf task	one for each leaf of a wide range
+ *				|-- heap task	one for each heap block with matches
+ *				'-- heap task
+ *
+ * While no read is on its way, whoever reads a leaf looks its matches up itself
+ * in those heap blocks that are in shared buffers; a task for each is of use only
+ * where there is something to wait for.
+ *
+ * Who finds a match hands it on (pipeline/op.h): the sink emits it (the wide
+ * slot points into the page, nothing is copied), a step makes a fragment of it
+ * and spawns a probe.  The last task of a probe to end hands on the
+ * null-extended row of an outer or anti join that found no match.
+ *
+ * Invariants
+ *	- a probe lives while it has tasks, a row while it has probes or children;
+ *	- see also pipeline/state.h.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ANAGO_BTREE_H
+#define ANAGO_BTREE_H
+
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "utils/rel.h"
+
+#include "ops/btree/inner.h"
+#include "ops/btree/keys.h"
+#include "pipeline/row.h"
+
+typedef struct AnagoStep AnagoStep;
+typedef struct AnagoFound AnagoFound;
+typedef struct AnagoParts AnagoParts;
+
+/* One row in one step: what its tasks share. */
+typedef struct AnagoProbe
+{
+	AnagoStep  *step;
+	AnagoRow   *row;			/* NULL: the unit row */
+	int32		tasks;			/* tasks at work for it */
+	bool		matched;		/* some match was found */
+	bool		done;			/* no further match is of interest */
+	Size		size;			/* bytes of this and what keys refer to */
+	AnagoKeyValues keys;		/* must be last: flexible */
+} AnagoProbe;
+
+/* Matches of one leaf page; shared by the heap tasks that look them up. */
+typedef struct AnagoMatches
+{
+	int32		refs;
+	int32		n;
+	BlockNumber leaf;			/* where they were found, */
+	XLogRecPtr	lsn;			/* as of that state of it */
+	int32		nkilled;
+	Size		size;			/* bytes of this chunk and of killed */
+	bool	   *killed;			/* matches that are dead to all, or NULL */
+	bool	   *visible;		/* index-only: heap block is all-visible */
+	IndexTuple *itups;			/* index-only: copies, in this same chunk */
+	ItemPointerData tids[FLEXIBLE_ARRAY_MEMBER];
+} AnagoMatches;
+
+/* Tuples found in one heap block, while that block is pinned. */
+typedef struct AnagoVisit
+{
+	Buffer		buf;			/* InvalidBuffer: none */
+	int			n;
+	int			next;
+	HeapTupleData tuples[MaxHeapTuplesPerPage];
+	int			which[MaxHeapTuplesPerPage];	/* index into AnagoMatches.tids */
+} AnagoVisit;
+
+struct AnagoStep
+{
+	AnagoOp		op;				/* must be first; its attnos are the table's, or
+								 * the index's if index-only */
+	const AnagoStepDesc *desc;
+
+	Relation	heap;			/* closed by the executor */
+	Relation	indexrel;		/* closed by anago_pipeline_end; NULL in EXPLAIN */
+
+	/* of its columns */
+	AttrNumber	max_attno;
+	int			nspecial;		/* the first: system columns, and 0
+								 * for the whole row, */
+	ExprState  *whole;			/* which this makes of the heap slot, or NULL */
+	int			ncomputed;		/* the last: computed */
+	ExprState **computed;
+	int			nnames;			/* columns of the wide slot, from an index that
+								 * has a `name` as cstring */
+	int		   *names;
+	TupleTableSlot *heap_slot;	/* for deforming; holds no pin */
+
+	AnagoKeys	keys;
+	bool		keys_allocate;	/* values of some must be copied */
+	ExprState  *gate;			/* one-time condition, or NULL */
+	bool		gate_known;		/* it has been evaluated, to this: */
+	bool		gate_open;
+	ExprState  *filter;
+	ExprState  *join;
+	ExprState  *other;
+
+	/* the B-tree, as it was when the scan began */
+	bool		opened;			/* the next two are known */
+	bool		stale;			/* they, and inner, are too old to be of use */
+	BlockNumber root;			/* InvalidBlockNumber: empty index */
+	uint32		root_level;
+	bool		heapkeyspace;
+	AnagoInner *inner;			/* copies of inner pages */
+
+	Buffer		vmbuffer;		/* visibility map page used last, or none */
+	AnagoVisit *visit;
+	AnagoFound *found;			/* work area of leaf.c */
+	AnagoParts *parts;			/* static mode: this process's part, or NULL */
+};
+
+/*
+ * Depths of a step.  A kind of task spawns only kinds of greater depth, which
+ * is what keeps the scheduler free of deadlock.
+ */
+#define ANAGO_DEPTH_PROBE(step)		((step)->op.depth)
+#define ANAGO_DEPTH_RANGE(step)		((step)->op.depth + 1)
+#define ANAGO_DEPTH_LEAF(step)		((step)->op.depth + 2)
+#define ANAGO_DEPTH_HEAP(step)		((step)->op.depth + 3)
+#define ANAGO_STEP_DEPTHS			4
+
+StaticAssertDecl(1 + ANAGO_STEP_DEPTHS * ANAGO_MAX_STEPS <= ANAGO_MAX_DEPTHS,
+				 "depths suffice");
+
+#endif							/* ANAGO_BTREE_H */

@@ -1,0 +1,189 @@
+/*-------------------------------------------------------------------------
+ *
+ * combos.c
+ *	  Combinations of IN-list elements, found by what is on a page.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/nbtree.h"
+#include "storage/bufmgr.h"
+
+#include "compat.h"
+#include "ops/btree/btpage.h"
+#include "ops/btree/combos.h"
+#include "ops/btree/root.h"
+
+/* Does the start or the end of a combination lie at or behind a tuple? */
+static inline bool
+reaches(AnagoProbe *probe, bool end, Page page, OffsetNumber off, int combo)
+{
+	AnagoKeys  *keys = &probe->step->keys;
+
+	anago_keys_bind_combo(keys, &probe->keys, combo);
+	return anago_bt_reaches(probe->step->indexrel,
+							end ? &keys->end : &keys->start, page, off);
+}
+
+/*
+ * The first of from .. to - 1 that reaches the tuple, or `to`.  It is often
+ * near, so steps of growing length come before the binary search.
+ */
+static int
+find(AnagoProbe *probe, bool end, Page page, OffsetNumber off, int from, int to)
+{
+	int			low = from;
+	int			high = from;
+
+	for (int64 length = 1; high < to && !reaches(probe, end, page, off, high);
+		 length *= 2)
+	{
+		low = high + 1;
+		high = (int) Min((int64) low + length - 1, (int64) to);
+	}
+	if (low >= high)
+		return high;
+	while (low < high)
+	{
+		int			mid = low + (high - low) / 2;
+
+		if (reaches(probe, end, page, off, mid))
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	if (high < to)
+		anago_keys_bind_combo(&probe->step->keys, &probe->keys, high);
+	return high;
+}
+
+int
+anago_combo_reaching(AnagoProbe *probe, Page page, OffsetNumber off,
+					 int from, int to)
+{
+	return find(probe, true, page, off, from, to);
+}
+
+int
+anago_combo_right_of(AnagoProbe *probe, Page page, OffsetNumber off,
+					 int from, int to)
+{
+	return find(probe, false, page, off, from, to);
+}
+
+/* The pivot tuple right of a child, or InvalidOffsetNumber: plus infinity. */
+static OffsetNumber
+upper_pivot(Page page, OffsetNumber child)
+{
+	if (child < PageGetMaxOffsetNumber(page))
+		return OffsetNumberNext(child);
+	return P_RIGHTMOST(BTPageGetOpaque(page)) ? InvalidOffsetNumber : P_HIKEY;
+}
+
+bool
+anago_combo_child(AnagoProbe *probe, Page page, OffsetNumber child,
+				  int *from, int *to, OffsetNumber *next)
+{
+	AnagoStep  *step = probe->step;
+	OffsetNumber upper = upper_pivot(page, child);
+	int			end = *to;
+
+	*next = OffsetNumberNext(child);
+	*from = anago_combo_reaching(probe, page, child, *from, end);
+	if (upper == InvalidOffsetNumber)
+		return *from < end;
+	*to = anago_combo_right_of(probe, page, upper, *from, end);
+	if (*to > *from && reaches(probe, true, page, upper, *to - 1))
+		return true;
+
+	/* none goes on into the next child: where the following one begins */
+	if (*to < end && upper != P_HIKEY)
+	{
+		anago_keys_bind_combo(&step->keys, &probe->keys, *to);
+		*next = Max(anago_bt_search(step->indexrel, &step->keys.start, page),
+					*next);
+	}
+	return *to > *from;
+}
+
+/* --- runs --- */
+
+void
+anago_runs_begin(AnagoProbe *probe, AnagoNextRun *next, int from)
+{
+	AnagoStep  *step = probe->step;
+
+	next->end = 0;
+	next->blkno = InvalidBlockNumber;
+	if (probe->keys.ncombos <= 1)
+		return;
+	anago_root_ensure(step);
+	if (step->root == InvalidBlockNumber)
+		return;
+	/* separators of an old index may not say where a run ends (range.c) */
+	if (!step->heapkeyspace)
+		next->end = from + 1;
+	else if (step->root_level >= 2)
+		next->blkno = step->root;
+}
+
+/* `page` is locked, or a copy, of level 2 or above. */
+static void
+descend(AnagoProbe *probe, AnagoNextRun *next, Page page, int from, int to)
+{
+	AnagoStep  *step = probe->step;
+	BTPageOpaque opaque = BTPageGetOpaque(page);
+	OffsetNumber child;
+	OffsetNumber upper;
+
+	anago_keys_bind(&step->keys, &probe->keys, from, to);
+	if (P_IGNORE(opaque) ||
+		anago_bt_is_right(step->indexrel, &step->keys.start, page))
+	{
+		next->blkno = opaque->btpo_next;
+		return;
+	}
+	child = anago_bt_search(step->indexrel, &step->keys.start, page);
+	if (opaque->btpo_level > 2)
+	{
+		next->blkno = BTreeTupleGetDownLink((IndexTuple)
+			PageGetItem(page, PageGetItemId(page, child)));
+		return;
+	}
+	next->blkno = InvalidBlockNumber;
+	upper = upper_pivot(page, child);
+	next->end = upper == InvalidOffsetNumber ? to :
+		anago_combo_right_of(probe, page, upper, from + 1, to);
+}
+
+bool
+anago_runs_find(AnagoProbe *probe, AnagoNextRun *next, int from, int to)
+{
+	AnagoStep  *step = probe->step;
+	Page		page;
+
+	if (to - from <= 1)
+		next->blkno = InvalidBlockNumber;
+	if (next->blkno == InvalidBlockNumber && next->end == 0)
+		next->end = to;
+	while (next->blkno != InvalidBlockNumber &&
+		   (page = anago_inner_find(step->inner, next->blkno)) != NULL)
+		descend(probe, next, page, from, to);
+	return next->blkno != InvalidBlockNumber;
+}
+
+void
+anago_runs_visit(AnagoProbe *probe, AnagoNextRun *next, Buffer buf,
+				 int from, int to)
+{
+	AnagoStep  *step = probe->step;
+	Page		page = BufferGetPage(buf);
+
+	LockBuffer(buf, BT_READ);
+	_bt_checkpage(step->indexrel, buf);
+	anago_check_snapshot_age(step->op.pipeline->snapshot, step->indexrel, page);
+	anago_inner_add(step->inner, next->blkno, page);
+	descend(probe, next, page, from, to);
+	UnlockReleaseBuffer(buf);
+}

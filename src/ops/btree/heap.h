@@ -1,0 +1,38 @@
+/*-------------------------------------------------------------------------
+ *
+ * heap.h
+ *	  Heap fetch: the matches of a probe that are in one heap block.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ANAGO_HEAP_H
+#define ANAGO_HEAP_H
+
+#include "postgres.h"
+
+#include "ops/btree/btree.h"
+
+/*
+ * Look up matches->tids[from .. to - 1], all of one block.  Spawn makes a task
+ * that takes a reference to the probe and to the matches; become makes the
+ * running task, which has both already, that task.
+ */
+extern void anago_heap_spawn(AnagoProbe *probe, AnagoMatches *matches, int from, int to);
+extern void anago_heap_become(AnagoTask *task, AnagoProbe *probe,
+							  AnagoMatches *matches, int from, int to);
+
+/*
+ * The same in place, by the running task: a visit of the block, if it is to be
+ * had without waiting (anago_page_try) and the next step has room.  Returns
+ * how far it came, `from` if it can't be done.  After it anago_heap_next must
+ * be called until it returns false, which ends the visit.
+ */
+extern int	anago_heap_visit(AnagoProbe *probe, AnagoMatches *matches, int from, int to);
+
+/* Put the visit's next match that is to go on into the wide slot. */
+extern bool anago_heap_next(AnagoProbe *probe, AnagoMatches *matches);
+
+/* Let go of the pin of a visit that was given up half way. */
+extern void anago_heap_abandon(AnagoStep *step);
+
+#endif							/* ANAGO_HEAP_H */

@@ -1,0 +1,242 @@
+/*-------------------------------------------------------------------------
+ *
+ * leaf.c
+ *	  Collect the matches of one leaf page.
+ *
+ * As in nbtree, all matches of a page are taken under one share lock, after
+ * which lock and pin go.  That is safe with an MVCC snapshot: should VACUUM
+ * remove an entry and its heap tuple meanwhile, and the line pointer be used
+ * again, the new tuple is not visible to the snapshot (nbtree README, "VACUUM's
+ * superexclusive lock and index scans").
+ *
+ * An index-only step must look at the visibility map while the leaf is still
+ * pinned.  VACUUM needs a cleanup lock on the leaf before it may remove heap
+ * tuples that the leaf refers to, so while we pin it, a heap block that is
+ * marked all-visible still is what the index entry meant (nodeIndexonlyscan.c
+ * keeps the pin for that reason).
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/nbtree.h"
+#include "access/visibilitymap.h"
+#include "pgstat.h"
+#include "storage/bufmgr.h"
+#include "storage/predicate.h"
+#include "utils/rel.h"
+
+#include "compat.h"
+#include "ops/btree/btpage.h"
+#include "ops/btree/combos.h"
+#include "ops/btree/leaf.h"
+#include "ops/btree/matches.h"
+
+/*
+ * Matches of the page that is being looked at.  Of the step, as a comparison
+ * function may run a query of its own.
+ */
+struct AnagoFound
+{
+	int			n;
+	Size		itup_bytes;
+	ItemPointerData tids[MaxTIDsPerBTreePage];
+	OffsetNumber offsets[MaxTIDsPerBTreePage];	/* of the tuple each is from */
+};
+
+AnagoFound *
+anago_found_create(MemoryContext context)
+{
+	return MemoryContextAlloc(context, sizeof(AnagoFound));
+}
+
+/* Bytes of an index tuple's key part, without a posting list. */
+static Size
+key_size(IndexTuple itup)
+{
+	return BTreeTupleIsPosting(itup) ? BTreeTupleGetPostingOffset(itup) :
+		IndexTupleSize(itup);
+}
+
+static void
+find_matches(AnagoProbe *probe, Page page, OffsetNumber from, OffsetNumber to)
+{
+	AnagoStep  *step = probe->step;
+	AnagoFound *found = step->found;
+	bool		recheck = step->keys.nrecheck > 0 || probe->keys.prefix >= 0;
+
+	for (OffsetNumber off = from; off < to; off = OffsetNumberNext(off))
+	{
+		ItemId		iid = PageGetItemId(page, off);
+		IndexTuple	itup;
+		int			before = found->n;
+
+		if (ItemIdIsDead(iid) && step->op.pipeline->use_dead_hints)
+			continue;
+		itup = (IndexTuple) PageGetItem(page, iid);
+		if (recheck &&
+			!anago_keys_recheck(&step->keys, &probe->keys, step->indexrel, itup))
+			continue;
+
+		if (!BTreeTupleIsPosting(itup))
+			found->tids[found->n++] = itup->t_tid;
+		else
+		{
+			int			n = BTreeTupleGetNPosting(itup);
+
+			memcpy(&found->tids[found->n], BTreeTupleGetPosting(itup),
+				   n * sizeof(ItemPointerData));
+			found->n += n;
+		}
+		Assert(found->n <= MaxTIDsPerBTreePage);
+		for (int i = before; i < found->n; i++)
+			found->offsets[i] = off;
+		found->itup_bytes += MAXALIGN(key_size(itup));
+	}
+}
+
+/* Copy the key parts of the matches' index tuples behind them. */
+static void
+copy_itups(const AnagoFound *found, AnagoMatches *matches, Page page, char *to)
+{
+	for (int i = 0; i < matches->n; i++)
+	{
+		IndexTuple	itup;
+		Size		size;
+
+		if (i > 0 && found->offsets[i] == found->offsets[i - 1])
+		{
+			matches->itups[i] = matches->itups[i - 1];
+			continue;
+		}
+		itup = (IndexTuple) PageGetItem(page, PageGetItemId(page, found->offsets[i]));
+		size = key_size(itup);
+		memcpy(to, itup, size);
+		matches->itups[i] = (IndexTuple) to;
+		matches->itups[i]->t_info &= ~INDEX_SIZE_MASK;
+		matches->itups[i]->t_info |= size;
+		to += MAXALIGN(size);
+	}
+}
+
+static AnagoMatches *
+make_matches(AnagoStep *step, Buffer buf)
+{
+	const AnagoFound *found = step->found;
+	Size		tids_end = MAXALIGN(offsetof(AnagoMatches, tids) +
+									sizeof(ItemPointerData) * found->n);
+	Size		itups_end = tids_end + sizeof(IndexTuple) * found->n;
+	Size		visible_end = MAXALIGN(itups_end + sizeof(bool) * found->n);
+	Size		size = step->desc->index_only ?
+		visible_end + found->itup_bytes : tids_end;
+	AnagoMatches *matches = anago_pipeline_alloc(step->op.pipeline, size);
+
+	matches->refs = 1;
+	matches->size = size;
+	matches->n = found->n;
+	matches->leaf = BufferGetBlockNumber(buf);
+	matches->lsn = BufferGetLSNAtomic(buf);
+	matches->nkilled = 0;
+	matches->killed = NULL;
+	matches->itups = NULL;
+	matches->visible = NULL;
+	memcpy(matches->tids, found->tids, sizeof(ItemPointerData) * found->n);
+	if (step->desc->index_only)
+	{
+		matches->itups = (IndexTuple *) ((char *) matches + tids_end);
+		matches->visible = (bool *) matches + itups_end;
+		copy_itups(found, matches, BufferGetPage(buf),
+				   (char *) matches + visible_end);
+	}
+	return matches;
+}
+
+/* One combination: everything between two positions. */
+static void
+collect_range(AnagoProbe *probe, Page page, bool from_start, bool *goes_on)
+{
+	AnagoStep  *step = probe->step;
+	BTPageOpaque opaque = BTPageGetOpaque(page);
+	OffsetNumber from = from_start ?
+		anago_bt_search(step->indexrel, &step->keys.start, page) :
+		P_FIRSTDATAKEY(opaque);
+	OffsetNumber to = anago_bt_search(step->indexrel, &step->keys.end, page);
+
+	find_matches(probe, page, from, to);
+	*goes_on = to > PageGetMaxOffsetNumber(page) && !P_RIGHTMOST(opaque) &&
+		anago_bt_reaches(step->indexrel, &step->keys.end, page, P_HIKEY);
+}
+
+/* Several: each tuple says which combination may be next, and that which tuple. */
+static void
+collect_run(AnagoProbe *probe, Page page, int from, int to, bool *goes_on)
+{
+	AnagoStep  *step = probe->step;
+	BTPageOpaque opaque = BTPageGetOpaque(page);
+	OffsetNumber off = P_FIRSTDATAKEY(opaque);
+	OffsetNumber max = PageGetMaxOffsetNumber(page);
+
+	while (off <= max &&
+		   (from = anago_combo_reaching(probe, page, off, from, to)) < to)
+	{
+		OffsetNumber first = anago_bt_search_from(step->indexrel,
+												  &step->keys.start, page, off);
+
+		/* the end is known to be behind the tuple at `off` */
+		off = anago_bt_search_from(step->indexrel, &step->keys.end, page,
+								   first == off ? OffsetNumberNext(off) : first);
+		find_matches(probe, page, first, off);
+		if (off <= max)
+			from++;
+	}
+	*goes_on = !P_RIGHTMOST(opaque) &&
+		anago_combo_reaching(probe, page, P_HIKEY, from, to) < to;
+}
+
+AnagoMatches *
+anago_leaf_collect(AnagoProbe *probe, Buffer buf, bool from_start,
+				   int from, int to, bool *goes_on)
+{
+	AnagoStep  *step = probe->step;
+	Page		page = BufferGetPage(buf);
+	AnagoFound *found = step->found;
+
+	found->n = 0;
+	found->itup_bytes = 0;
+	if (to - from == 1)
+		collect_range(probe, page, from_start, goes_on);
+	else
+		collect_run(probe, page, from, to, goes_on);
+	if (found->n == 0)
+		return NULL;
+	step->op.counters.tids += found->n;
+	pgstat_count_index_tuples(step->indexrel, found->n);
+	return make_matches(step, buf);
+}
+
+void
+anago_leaf_prepare(AnagoStep *step, AnagoMatches *matches)
+{
+	BlockNumber last = InvalidBlockNumber;
+	bool		visible = false;
+
+	if (!step->desc->index_only)
+	{
+		anago_matches_sort(matches);
+		return;
+	}
+	for (int i = 0; i < matches->n; i++)
+	{
+		BlockNumber blkno = ItemPointerGetBlockNumber(&matches->tids[i]);
+
+		if (blkno != last)
+		{
+			visible = VM_ALL_VISIBLE(step->heap, blkno, &step->vmbuffer);
+			/* no heap fetch will take the lock that serializable needs */
+			if (visible)
+				PredicateLockPage(step->heap, blkno, step->op.pipeline->snapshot);
+			last = blkno;
+		}
+		matches->visible[i] = visible;
+	}
+}

@@ -1,0 +1,35 @@
+/*-------------------------------------------------------------------------
+ *
+ * leaf.h
+ *	  Collect the matches of one leaf page.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ANAGO_LEAF_H
+#define ANAGO_LEAF_H
+
+#include "postgres.h"
+
+#include "ops/btree/btree.h"
+
+/* Work area of a step. */
+extern AnagoFound *anago_found_create(MemoryContext context);
+
+/*
+ * Matches of combinations from .. to - 1, for which the keys are bound, on a
+ * locked leaf page (with `from_start` there may be entries before the first)
+ * in one chunk of pipeline->context with one reference, or NULL if there are
+ * none.  *goes_on says whether any of them goes on right of this page.
+ */
+extern AnagoMatches *anago_leaf_collect(AnagoProbe *probe, Buffer buf,
+										bool from_start, int from, int to,
+										bool *goes_on);
+
+/*
+ * Prepare the matches for the heap, the leaf still pinned but not locked:
+ * look the visibility map up for an index-only step, else put the matches
+ * into heap order.
+ */
+extern void anago_leaf_prepare(AnagoStep *step, AnagoMatches *matches);
+
+#endif							/* ANAGO_LEAF_H */

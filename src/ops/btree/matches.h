@@ -1,0 +1,42 @@
+/*-------------------------------------------------------------------------
+ *
+ * matches.h
+ *	  The matches of one leaf page, on their way to the heap.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ANAGO_MATCHES_H
+#define ANAGO_MATCHES_H
+
+#include "postgres.h"
+
+#include "ops/btree/btree.h"
+
+/* Put them into heap order. */
+extern void anago_matches_sort(AnagoMatches *matches);
+
+/* End (exclusive) of the run of matches of one heap block from `from`. */
+extern int	anago_matches_run(const AnagoMatches *matches, int from);
+
+/*
+ * The CPU's prefetching of heap tuples, some matches ahead of their use; set
+ * located to zero before the first.
+ */
+#define ANAGO_AHEAD			8
+
+typedef struct AnagoAhead
+{
+	int			located;		/* of matches, whose blocks were looked for */
+	Buffer		buf[ANAGO_AHEAD];	/* these, by hit modulo ANAGO_AHEAD; hints */
+} AnagoAhead;
+
+extern void anago_matches_touch(AnagoStep *step, AnagoMatches *matches, int next,
+								AnagoAhead *ahead);
+
+/* The heap tuple of a match is dead to everybody. */
+extern void anago_matches_kill(AnagoStep *step, AnagoMatches *matches, int which);
+
+/* Give up one reference; with the last, dead matches are marked in the leaf. */
+extern void anago_matches_release(AnagoStep *step, AnagoMatches *matches);
+
+#endif							/* ANAGO_MATCHES_H */

@@ -1,0 +1,180 @@
+/*-------------------------------------------------------------------------
+ *
+ * probe.c
+ *	  Index probe: one row that looks for its matches in one step.
+ *
+ * The rules for join types are those of nodeNestloop.c, with the order of
+ * matches left open:
+ *
+ *		inner	every match goes on; at most one if the inner side is unique
+ *		left	the same; if none, the outer row with NULLs goes on
+ *		semi	the first match goes on, then the probe is done
+ *		anti	at the first match the probe is done; if none, the outer row
+ *				with NULLs goes on
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "utils/datum.h"
+
+#include "ops/btree/fill.h"
+#include "ops/btree/probe.h"
+#include "pipeline/row.h"
+
+/* The step's one-time condition, asked for by its first probe. */
+static bool
+is_open(AnagoStep *step)
+{
+	if (!step->gate_known)
+	{
+		step->gate_open = ExecQual(step->gate, step->op.pipeline->econtext);
+		step->gate_known = true;
+	}
+	return step->gate_open;
+}
+
+/* Bytes that the values of a probe's keys take beside values[] itself. */
+static Size
+keys_size(const AnagoKeys *keys, const AnagoKeyValues *values)
+{
+	Size		size = 0;
+
+	for (int i = 0; i < keys->n; i++)
+	{
+		const AnagoKey *key = &keys->key[i];
+
+		if (DatumGetPointer(values->values[i]) == NULL || key->expr == NULL)
+			continue;
+		if (key->desc->kind == ANAGO_KEY_ARRAY)
+			size += sizeof(AnagoArray) * keys->n +
+				sizeof(Datum) * values->arrays[i].n +
+				VARSIZE_ANY(DatumGetPointer(values->values[i]));
+		else if (key->copy && !key->typbyval)
+			size += datumGetSize(values->values[i], false, key->typlen);
+	}
+	return size;
+}
+
+AnagoProbe *
+anago_probe_make(AnagoStep *step, AnagoRow *row)
+{
+	AnagoPipeline *pipeline = step->op.pipeline;
+	AnagoProbe *probe;
+	Size		size = offsetof(AnagoProbe, keys.values) +
+		sizeof(Datum) * step->keys.n;
+
+	probe = anago_pipeline_alloc(pipeline, size);
+	probe->size = size;
+	probe->step = step;
+	probe->row = row;
+	probe->tasks = 0;
+	probe->matched = false;
+	probe->done = false;
+
+	ResetExprContext(pipeline->econtext);
+	if (is_open(step))
+		anago_keys_eval(&step->keys, pipeline->econtext, pipeline->context, &probe->keys);
+	else
+		anago_keys_eval_none(&step->keys, &probe->keys);
+	if (step->keys_allocate)
+	{
+		size = keys_size(&step->keys, &probe->keys);
+		anago_memory_charge(&pipeline->memory, size);
+		probe->size += size;
+	}
+	return probe;
+}
+
+AnagoProbe *
+anago_probe_hold(AnagoStep *step)
+{
+	AnagoProbe *probe = anago_probe_make(step, NULL);
+
+	probe->tasks++;
+	return probe;
+}
+
+static inline bool
+passes(AnagoStep *step, ExprState *qual)
+{
+	if (qual == NULL || ExecQual(qual, step->op.pipeline->econtext))
+		return true;
+	step->op.counters.filtered++;
+	return false;
+}
+
+bool
+anago_probe_match(AnagoProbe *probe)
+{
+	AnagoStep  *step = probe->step;
+
+	Assert(!probe->done);
+	if (!passes(step, step->filter))
+		return false;
+	anago_fill_computed(step);
+	if (!passes(step, step->join))
+		return false;
+
+	probe->matched = true;
+	switch (step->desc->jointype)
+	{
+		case JOIN_ANTI:
+			probe->done = true;
+			return false;
+		case JOIN_SEMI:
+			probe->done = true;
+			break;
+		default:
+			probe->done = step->desc->inner_unique;
+			break;
+	}
+	if (!passes(step, step->other))
+		return false;
+	step->op.counters.rows++;
+	return true;
+}
+
+bool
+anago_probe_is_unmatched(const AnagoProbe *probe)
+{
+	AnagoStep  *step = probe->step;
+
+	Assert(probe->tasks > 0);
+	return probe->tasks == 1 && !probe->matched &&
+		(step->desc->jointype == JOIN_LEFT || step->desc->jointype == JOIN_ANTI);
+}
+
+bool
+anago_probe_unmatched(AnagoProbe *probe)
+{
+	AnagoStep  *step = probe->step;
+	AnagoPipeline *pipeline = step->op.pipeline;
+
+	Assert(anago_probe_is_unmatched(probe));
+	anago_row_bind(pipeline, probe->row);
+	for (int i = step->op.first_col; i < step->op.first_col + step->op.ncols; i++)
+	{
+		pipeline->wide->tts_values[i] = (Datum) 0;
+		pipeline->wide->tts_isnull[i] = true;
+	}
+	ResetExprContext(pipeline->econtext);
+	if (!passes(step, step->other))
+		return false;
+	step->op.counters.rows++;
+	return true;
+}
+
+void
+anago_probe_release(AnagoProbe *probe)
+{
+	AnagoPipeline *pipeline = probe->step->op.pipeline;
+
+	Assert(probe->tasks > 0);
+	if (--probe->tasks > 0)
+		return;
+	anago_row_release(pipeline, probe->row);
+	anago_keys_free(&probe->step->keys, &probe->keys);
+	anago_pipeline_free(pipeline, probe, probe->size);
+}

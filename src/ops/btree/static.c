@@ -1,0 +1,282 @@
+/*-------------------------------------------------------------------------
+ *
+ * static.c
+ *	  anago.mode = static: the source is cut once, into equal parts.
+ *
+ * What databases with parallel scans usually do, and what the papers compare
+ * out-of-order execution with: each process has its part of the source from
+ * the beginning, and runs it in order, one read at a time.  A part with more
+ * work in it than others then takes longer than all of them.
+ *
+ * Parts are equal by leaves of the index.  The first process counts them; then
+ * each, by turns, takes copies of those pages of level 1 that have its part.
+ * One walk along that level, whoever does it, sees every child once; so the
+ * parts are right under concurrent splits and deletions for the same reasons
+ * as the walk of one process is (range.c), however much the count may have
+ * changed meanwhile: the last part is what is left.
+ *
+ * An IN list is cut by its combinations; a table or subquery below a join is
+ * cut by core, as it sees fit.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/nbtree.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "utils/rel.h"
+
+#include "compat.h"
+#include "ops/btree/btpage.h"
+#include "ops/btree/probe.h"
+#include "ops/btree/range.h"
+#include "ops/btree/span.h"
+#include "ops/btree/static.h"
+#include "shared/share.h"
+
+/* One page of this process's part. */
+typedef struct Piece
+{
+	struct Piece *next;
+	AnagoSpan  *span;
+} Piece;
+
+struct AnagoParts
+{
+	AnagoProbe *probe;			/* of the unit row */
+	Piece	   *pieces;			/* not yet begun, in order */
+};
+
+/* --- pages of level 1 --- */
+
+static Buffer
+read_page(AnagoStep *step, BlockNumber blkno)
+{
+	Buffer		buf;
+
+	/* nothing is pinned or locked */
+	CHECK_FOR_INTERRUPTS();
+	buf = ReadBuffer(step->indexrel, blkno);
+	LockBuffer(buf, BT_READ);
+	_bt_checkpage(step->indexrel, buf);
+	anago_check_snapshot_age(step->op.pipeline->snapshot, step->indexrel,
+							 BufferGetPage(buf));
+	return buf;
+}
+
+/*
+ * The page `buf`, locked, or the first right of it that has part of the
+ * range; from_start: the range's beginning.
+ */
+static Buffer
+move_right(AnagoStep *step, Buffer buf, bool from_start)
+{
+	for (;;)
+	{
+		Page		page = BufferGetPage(buf);
+		BTPageOpaque opaque = BTPageGetOpaque(page);
+		BlockNumber next = opaque->btpo_next;
+
+		if (!P_IGNORE(opaque) &&
+			(!from_start ||
+			 !anago_bt_is_right(step->indexrel, &step->keys.start, page)))
+			return buf;
+		UnlockReleaseBuffer(buf);
+		buf = read_page(step, next);
+	}
+}
+
+/* Describe the page in `buf`, which is given up. */
+static void
+take_page(AnagoStep *step, AnagoRangePage *at, Buffer buf, bool from_start)
+{
+	Page		page = BufferGetPage(buf);
+	OffsetNumber child = from_start ?
+		anago_bt_search(step->indexrel, &step->keys.start, page) :
+		P_FIRSTDATAKEY(BTPageGetOpaque(page));
+
+	anago_range_page_fill(step, at, page, child, from_start);
+	UnlockReleaseBuffer(buf);
+}
+
+static void
+next_page(AnagoStep *step, AnagoRangePage *at)
+{
+	take_page(step, at, move_right(step, read_page(step, at->next), false), false);
+}
+
+/* Descend to where the range starts; false: the tree has no level 1. */
+static bool
+first_page(AnagoStep *step, AnagoRangePage *at)
+{
+	Buffer		buf = anago_bt_getroot(step->indexrel, step->heap);
+
+	while (BufferIsValid(buf))
+	{
+		Page		page;
+		BTPageOpaque opaque;
+		IndexTuple	pivot;
+		BlockNumber blkno;
+
+		buf = move_right(step, buf, true);
+		page = BufferGetPage(buf);
+		opaque = BTPageGetOpaque(page);
+		if (P_ISLEAF(opaque) || opaque->btpo_level == 1)
+			break;
+		pivot = (IndexTuple) PageGetItem(page, PageGetItemId(page,
+			anago_bt_search(step->indexrel, &step->keys.start, page)));
+		blkno = BTreeTupleGetDownLink(pivot);
+		UnlockReleaseBuffer(buf);
+		buf = read_page(step, blkno);
+	}
+	if (!BufferIsValid(buf))
+		return false;
+	if (P_ISLEAF(BTPageGetOpaque(BufferGetPage(buf))))
+	{
+		UnlockReleaseBuffer(buf);
+		return false;
+	}
+	take_page(step, at, buf, true);
+	return true;
+}
+
+/* --- the cut; at this process's turn --- */
+
+/*
+ * Count the leaves of the whole range, then stand at its first one again.
+ * False: there is nothing to be cut.
+ */
+static bool
+open_source(AnagoStep *step, AnagoSharedSource *source, AnagoRangePage *at)
+{
+	source->opened = true;
+	source->children = source->cut = 0;
+	if (!step->heapkeyspace || !first_page(step, at))
+	{
+		source->parts = source->nparts;
+		return false;
+	}
+	source->children = anago_children_left(at);
+	while (at->next != InvalidBlockNumber)
+	{
+		next_page(step, at);
+		source->children += anago_children_left(at);
+	}
+	return first_page(step, at);
+}
+
+/* Cut up to `n` children off the page at which the source stands. */
+static int
+cut_piece(AnagoStep *step, AnagoRangePage *at, int64 n, Piece **tail)
+{
+	AnagoPipeline *pipeline = step->op.pipeline;
+	Piece	   *piece = MemoryContextAlloc(pipeline->context, sizeof(Piece));
+	AnagoSpan  *span = anago_span_create(pipeline, 0, 1);
+
+	n = Min(n, anago_children_left(at));
+	span->at = *at;
+	span->at.seq = 1;
+	span->at.next = InvalidBlockNumber;
+	span->at.last = at->child + n - 1;
+	span->at.ends = at->ends && span->at.last == at->last;
+	at->child += n;
+
+	piece->span = span;
+	piece->next = NULL;
+	*tail = piece;
+	return n;
+}
+
+/* The next part becomes this process's; false: there is none. */
+static bool
+cut_part(AnagoStep *step, AnagoSharedSource *source)
+{
+	AnagoRangePage *at = anago_source_page(step->op.pipeline->peers.segment);
+	Piece	  **tail = &step->parts->pieces;
+	int			left = source->nparts - source->parts;
+	int64		n;
+
+	if (left <= 0)
+		return false;
+	source->parts++;
+	n = left == 1 ? PG_INT64_MAX :
+		((int64) (source->children - source->cut) + left - 1) / left;
+	while (n > 0)
+	{
+		int			got;
+
+		if (anago_children_left(at) == 0)
+		{
+			if (at->next == InvalidBlockNumber)
+				break;
+			next_page(step, at);
+		}
+		got = cut_piece(step, at, n, tail);
+		tail = &(*tail)->next;
+		source->cut += got;
+		n -= got;
+	}
+	return step->parts->pieces != NULL;
+}
+
+/* --- interface --- */
+
+void
+anago_static_spawn(AnagoStep *step)
+{
+	AnagoPipeline *pipeline = step->op.pipeline;
+	AnagoSharedSource *source = &pipeline->peers.share->segment->source;
+	AnagoProbe *probe;
+	bool		whole = false;
+
+	probe = anago_probe_hold(step);
+	if (probe->keys.ncombos != 1)
+	{
+		anago_range_spawn(probe);
+		anago_probe_release(probe);
+		return;
+	}
+
+	anago_range_prepare(probe);
+	step->parts = MemoryContextAllocZero(pipeline->context, sizeof(AnagoParts));
+	step->parts->probe = probe;
+	anago_source_enter(pipeline->peers.share);
+	if (!source->opened)
+	{
+		step->op.counters.probes++;
+		whole = !open_source(step, source,
+							 anago_source_page(pipeline->peers.segment));
+	}
+	anago_source_leave(pipeline->peers.share);
+	if (whole)
+		anago_range_spawn(probe);
+	else
+		anago_static_next(step);
+}
+
+bool
+anago_static_next(AnagoStep *step)
+{
+	AnagoPipeline *pipeline = step->op.pipeline;
+	AnagoSharedSource *source = &pipeline->peers.share->segment->source;
+	AnagoParts *parts = step->parts;
+	Piece	   *piece;
+
+	if (parts->pieces == NULL)
+	{
+		bool		more;
+
+		anago_range_prepare(parts->probe);
+		anago_source_enter(pipeline->peers.share);
+		more = cut_part(step, source);
+		anago_source_leave(pipeline->peers.share);
+		if (!more)
+			return false;
+	}
+	piece = parts->pieces;
+	parts->pieces = piece->next;
+	anago_range_spawn_span(parts->probe, piece->span);
+	pfree(piece);
+	return true;
+}

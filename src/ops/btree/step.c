@@ -1,0 +1,194 @@
+/*-------------------------------------------------------------------------
+ *
+ * step.c
+ *	  A step: each row that it accepts is probed for in a B-tree index.
+ *
+ *	  step.c	begin, accept, end
+ *	  static.c	anago.mode = static: its part of the source
+ *	  range.c	the walk of an index for one probe
+ *	  heap.c	its matches in the table
+ *	  probe.c	one row in one step: join types
+ *	  span.c	leaves of a wide range that are yet to be taken
+ *	  leaf.c	one leaf page
+ *	  matches.c	what was found on it, on its way to the heap
+ *	  combos.c	combinations of IN-list elements on a page
+ *	  fill.c	a match's columns in the wide slot
+ *	  root.c	where walks of the index begin
+ *	  inner.c	copies of inner pages
+ *	  btpage.c	questions to a B-tree page
+ *	  keys.c	index conditions: how they bound the walk
+ *	  values.c	what they compare with
+ *	  tighten.c	the tightest of several on one column
+ *	  order.c	what follows from the order of an index
+ *	  btree.h	what these share
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "executor/executor.h"
+#include "storage/bufmgr.h"
+
+#include "ops/btree/fill.h"
+#include "ops/btree/heap.h"
+#include "ops/btree/leaf.h"
+#include "ops/btree/probe.h"
+#include "ops/btree/range.h"
+#include "ops/btree/span.h"
+#include "ops/btree/static.h"
+#include "ops/ops.h"
+#include "pipeline/peers.h"
+#include "pipeline/row.h"
+
+/* Do values of a probe's keys take memory beside the probe itself? */
+static bool
+keys_allocate(const AnagoKeys *keys)
+{
+	for (int i = 0; i < keys->n; i++)
+	{
+		const AnagoKey *key = &keys->key[i];
+
+		if (key->desc->kind == ANAGO_KEY_ARRAY || (key->copy && !key->typbyval))
+			return true;
+	}
+	return false;
+}
+
+static void
+step_begin(AnagoOp *op, const AnagoPipelineDesc *desc, int eflags)
+{
+	AnagoStep  *step = (AnagoStep *) op;
+	AnagoPipeline *pipeline = op->pipeline;
+	const AnagoStepDesc *sd = &desc->steps[op->index];
+	PlanState  *ps = pipeline->ps;
+
+	step->desc = sd;
+	step->heap = ExecOpenScanRelation(pipeline->estate, sd->scanrelid, eflags);
+	step->vmbuffer = InvalidBuffer;
+
+	/* like ExecInitIndexScan: EXPLAIN alone must not need the index */
+	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
+		return;
+	step->indexrel = index_open(sd->indexid,
+								exec_rt_fetch(sd->scanrelid, pipeline->estate)->rellockmode);
+	step->heap_slot = MakeSingleTupleTableSlot(RelationGetDescr(step->heap),
+											   &TTSOpsHeapTuple);
+	step->inner = anago_inner_create(pipeline->whole, &pipeline->memory, desc->nsteps);
+	step->found = anago_found_create(pipeline->whole);
+	step->visit = MemoryContextAlloc(pipeline->whole, sizeof(AnagoVisit));
+	step->visit->buf = InvalidBuffer;
+	anago_fill_init(step);
+	anago_keys_init(&step->keys, step->indexrel, sd, ps);
+	step->keys_allocate = keys_allocate(&step->keys);
+	step->gate = ExecInitQual(sd->exprs[ANAGO_EXPRS_GATE], ps);
+	step->filter = ExecInitQual(sd->exprs[ANAGO_EXPRS_FILTER], ps);
+	step->join = ExecInitQual(sd->exprs[ANAGO_EXPRS_JOIN], ps);
+	step->other = ExecInitQual(sd->exprs[ANAGO_EXPRS_OTHER], ps);
+}
+
+static void
+step_rescan(AnagoOp *op)
+{
+	((AnagoStep *) op)->gate_known = false;
+}
+
+static void
+step_release(AnagoOp *op)
+{
+	AnagoStep  *step = (AnagoStep *) op;
+
+	if (step->visit != NULL)
+		anago_heap_abandon(step);
+	if (BufferIsValid(step->vmbuffer))
+		ReleaseBuffer(step->vmbuffer);
+	step->vmbuffer = InvalidBuffer;
+	step->parts = NULL;
+}
+
+static void
+step_end(AnagoOp *op)
+{
+	AnagoStep  *step = (AnagoStep *) op;
+
+	if (step->heap_slot != NULL)
+		ExecDropSingleTupleTableSlot(step->heap_slot);
+	if (step->indexrel != NULL)
+		index_close(step->indexrel, NoLock);
+}
+
+static int
+step_room(const AnagoOp *op)
+{
+	return anago_sched_room(op->pipeline->sched, op->depth);
+}
+
+/* Is the only row that comes here that of the unit source? */
+static inline bool
+is_first_of_unit(const AnagoOp *op)
+{
+	return op->index == 0 && op->pipeline->child == NULL;
+}
+
+static void
+step_adopt(AnagoOp *op, AnagoRow *row)
+{
+	op->counters.probes++;
+	anago_range_spawn(anago_probe_make((AnagoStep *) op, row));
+}
+
+static void
+step_enter(AnagoOp *op, AnagoRow *row, const AnagoRangeName *name,
+		   int slot, uint32 generation)
+{
+	AnagoSpan  *span = anago_span_create(op->pipeline, name->combo,
+										 name->combo_end);
+
+	span->slot = slot;
+	span->generation = generation;
+	anago_range_spawn_span(anago_probe_make((AnagoStep *) op, row), span);
+}
+
+static bool
+step_more(AnagoOp *op)
+{
+	AnagoStep  *step = (AnagoStep *) op;
+
+	return step->parts != NULL && anago_static_next(step);
+}
+
+/*
+ * A fragment is made of what the operator before has filled, and probed for
+ * here, or by a process that has too little to do.  Rows of the source stay:
+ * these are divided otherwise.
+ */
+static AnagoAccepted
+step_accept(AnagoOp *op, AnagoRow *outer)
+{
+	AnagoPipeline *pipeline = op->pipeline;
+	AnagoRow   *row = anago_row_make(pipeline, op->index - 1, outer);
+
+	if (pipeline->peers.in_parts && is_first_of_unit(op))
+		anago_static_spawn((AnagoStep *) op);
+	else if (pipeline->peers.give_to >= 0 && op->index > 0 &&
+			 anago_peers_give(pipeline, op->index, row))
+		anago_row_release(pipeline, row);
+	else
+		step_adopt(op, row);
+	return ANAGO_TAKEN;
+}
+
+const AnagoOpKind anago_step_kind = {
+	.name = "probe",
+	.ndepths = ANAGO_STEP_DEPTHS,
+	.size = sizeof(AnagoStep),
+	.begin = step_begin,
+	.rescan = step_rescan,
+	.release = step_release,
+	.end = step_end,
+	.room = step_room,
+	.accept = step_accept,
+	.adopt = step_adopt,
+	.enter = step_enter,
+	.more = step_more,
+};

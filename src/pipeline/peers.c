@@ -1,0 +1,170 @@
+/*-------------------------------------------------------------------------
+ *
+ * peers.c
+ *	  How a query spreads over the processes of a parallel query.
+ *
+ * Every process runs the same pipeline, with tasks, reads and memory of its
+ * own.  What goes from one to another:
+ *
+ *		combinations of the source		claimed in small runs		by the step
+ *		children of wide ranges			taken one by one			by the step
+ *		rows							given, where one process	here
+ *										has far less to do than
+ *										the others
+ *
+ * The first two are taken by whoever has room, so that work goes to where it
+ * is done; rows are moved late and rarely, as each move costs two copies and
+ * what the receiver's CPU caches do not hold.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+
+#include "pipeline/peers.h"
+#include "pipeline/row.h"
+#include "shared/share.h"
+
+/* --- take --- */
+
+/*
+ * May a task be spawned in any step, at that one of its depths?  Which step it
+ * is for is known when it is taken.
+ */
+static bool
+all_have_room(const AnagoPipeline *pipeline, int depth)
+{
+	for (int i = 0; i < pipeline->nsteps; i++)
+		if (!anago_sched_has_room(pipeline->sched,
+								  anago_pipeline_op(pipeline, i)->depth + depth))
+			return false;
+	return true;
+}
+
+static bool
+read_letters(AnagoPipeline *pipeline)
+{
+	char		bytes[ANAGO_LETTER_BYTES];
+	bool		some = false;
+	int			step;
+
+	while (all_have_room(pipeline, 0) &&
+		   anago_letter_take(pipeline->peers.share, &step, bytes) >= 0)
+	{
+		AnagoOp    *op = anago_pipeline_op(pipeline, step);
+
+		op->kind->adopt(op, anago_row_unpack(pipeline, step, bytes));
+		some = true;
+	}
+	return some;
+}
+
+static bool
+enter_ranges(AnagoPipeline *pipeline)
+{
+	AnagoRangeName name;
+	char		bytes[ANAGO_SHARED_ROW_BYTES];
+	uint32		generation;
+	bool		some = false;
+	int			slot;
+
+	while (all_have_room(pipeline, 1) &&
+		   (slot = anago_range_join(pipeline->peers.share, &name, bytes,
+									&generation)) >= 0)
+	{
+		AnagoOp    *op = anago_pipeline_op(pipeline, name.step);
+
+		op->kind->enter(op, anago_row_unpack(pipeline, name.step, bytes),
+						&name, slot, generation);
+		some = true;
+	}
+	return some;
+}
+
+/* AnagoSchedPeers.feed */
+static bool
+feed(void *arg)
+{
+	AnagoPipeline *pipeline = arg;
+	bool		letters;
+	bool		ranges;
+
+	/* in parts, all that there is comes from the source */
+	if (pipeline->peers.in_parts)
+	{
+		AnagoOp    *first = anago_pipeline_op(pipeline, 0);
+
+		return first->kind->more(first);
+	}
+	if (!anago_share_has_work(pipeline->peers.share))
+		return false;
+	letters = read_letters(pipeline);
+	ranges = enter_ranges(pipeline);
+	return letters || ranges;
+}
+
+/* AnagoSchedPeers.tick */
+static bool
+tick(void *arg, int nlive)
+{
+	AnagoPipeline *pipeline = arg;
+	AnagoPeers *peers = &pipeline->peers;
+
+	if (anago_share_stopped(peers->share))
+		return false;
+	peers->give_to = -1;
+	if (!peers->in_parts)
+		peers->give_to = anago_share_balance(peers->share, nlive, &peers->give_n);
+	anago_pipeline_publish(pipeline);
+	return true;
+}
+
+void
+anago_peers_meet(AnagoPipeline *pipeline, AnagoSchedPeers *peers)
+{
+	peers->budget = &pipeline->peers.share->segment->budget;
+	peers->feed = feed;
+	peers->tick = tick;
+	peers->arg = pipeline;
+}
+
+bool
+anago_peers_more(AnagoPipeline *pipeline)
+{
+	AnagoShare *share = pipeline->peers.share;
+
+	for (;;)
+	{
+		bool		stop = anago_share_stopped(share);
+
+		if (!stop && feed(pipeline))
+			return true;
+		if (!stop && !pipeline->peers.in_parts && anago_share_wait(share))
+			continue;
+		if (anago_share_leave(share, stop))
+			return false;
+	}
+}
+
+/* --- give --- */
+
+bool
+anago_peers_give(AnagoPipeline *pipeline, int step, AnagoRow *row)
+{
+	AnagoPeers *peers = &pipeline->peers;
+	char		bytes[ANAGO_LETTER_BYTES];
+	int			size = anago_row_pack(pipeline, row, step, bytes,
+									  ANAGO_LETTER_BYTES);
+
+	if (size >= 0 &&
+		anago_letter_send(peers->share, peers->give_to, step, bytes, size))
+	{
+		peers->given++;
+		if (--peers->give_n <= 0)
+			peers->give_to = -1;
+		return true;
+	}
+	peers->give_to = -1;
+	return false;
+}

@@ -1,0 +1,340 @@
+/*-------------------------------------------------------------------------
+ *
+ * pipeline.c
+ *	  A pipeline while a query runs: from its description to rows.
+ *
+ *	  desc.c		what the planner tells the executor
+ *	  op.h			the contract of an operator
+ *	  pipeline.c	begin, next, rescan, end
+ *	  state.c		what operators share, and what has been counted of it
+ *	  row.c			rows in flight
+ *	  peers.c		how a pipeline spreads over processes
+ *	  counters.c	sums of what processes have done
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+#include "guc.h"
+#include "pipeline/peers.h"
+#include "pipeline/pipeline.h"
+
+#ifdef ANAGO_TINY_BOUNDS
+/* Bytes of one process's query, so that many find no room in tests. */
+#define TINY_LIMIT	(64 * 1024)
+#endif
+
+/* --- begin --- */
+
+static void
+begin_columns(AnagoPipeline *pipeline, const AnagoPipelineDesc *desc)
+{
+	TupleDesc	tupdesc = pipeline->wide->tts_tupleDescriptor;
+
+	Assert(tupdesc->natts == desc->ncolumns);
+	pipeline->ncolumns = desc->ncolumns;
+	pipeline->typlens = palloc(sizeof(int16) * (desc->ncolumns + 1));
+	pipeline->typbyvals = palloc(sizeof(bool) * (desc->ncolumns + 1));
+	for (int i = 0; i < desc->ncolumns; i++)
+	{
+		pipeline->typlens[i] = TupleDescAttr(tupdesc, i)->attlen;
+		pipeline->typbyvals[i] = TupleDescAttr(tupdesc, i)->attbyval;
+	}
+}
+
+/* The limit is of each process, as that of a hash table of core's. */
+static void
+begin_memory(AnagoPipeline *pipeline)
+{
+	Size		limit = get_hash_memory_limit();
+
+#ifdef ANAGO_TINY_BOUNDS
+	limit = Min(limit, TINY_LIMIT);
+#endif
+	pipeline->whole = AllocSetContextCreate(pipeline->estate->es_query_cxt, "anago",
+											ALLOCSET_DEFAULT_SIZES);
+	pipeline->context = AllocSetContextCreate(pipeline->whole, "anago rows",
+											  ANAGO_ROW_BLOCKS);
+	anago_memory_begin(&pipeline->memory, pipeline->context, limit);
+}
+
+/* The wide slot entries that an operator fills, in order. */
+static void
+find_columns(AnagoOp *op, const AnagoPipelineDesc *desc)
+{
+	op->attnos = palloc(sizeof(AttrNumber) * (desc->ncolumns + 1));
+	for (int i = 0; i < desc->ncolumns; i++)
+	{
+		if (desc->columns[i].step != op->index)
+			continue;
+		if (op->ncols == 0)
+			op->first_col = i;
+		Assert(i == op->first_col + op->ncols);
+		op->attnos[op->ncols++] = desc->columns[i].attno;
+	}
+}
+
+static const AnagoOpKind *
+kind_at(const AnagoPipelineDesc *desc, int index)
+{
+	if (index == ANAGO_STEP_SOURCE)
+		return anago_op_kinds[desc->child_source ? ANAGO_OP_CHILD : ANAGO_OP_UNIT];
+	return anago_op_kinds[index < desc->nsteps ? ANAGO_OP_PROBE : ANAGO_OP_EMIT];
+}
+
+/* Put the chain of operators together, source first. */
+static void
+begin_ops(AnagoPipeline *pipeline, const AnagoPipelineDesc *desc, int eflags)
+{
+	pipeline->nsteps = desc->nsteps;
+	pipeline->ops = palloc0(sizeof(AnagoOp *) * (desc->nsteps + 2));
+	for (int i = 0; i < desc->nsteps + 2; i++)
+	{
+		const AnagoOpKind *kind = kind_at(desc, i - 1);
+		AnagoOp    *op = palloc0(kind->size);
+
+		op->kind = kind;
+		op->pipeline = pipeline;
+		op->index = i - 1;
+		op->depth = pipeline->ndepths;
+		pipeline->ndepths += kind->ndepths;
+		find_columns(op, desc);
+		pipeline->ops[i] = op;
+		if (i > 0)
+			pipeline->ops[i - 1]->next = op;
+	}
+	Assert(pipeline->ndepths <= ANAGO_MAX_DEPTHS);
+	for (AnagoOp *op = pipeline->ops[0]; op != NULL; op = op->next)
+		if (op->kind->begin != NULL)
+			op->kind->begin(op, desc, eflags);
+}
+
+AnagoPipeline *
+anago_pipeline_begin(PlanState *ps, const AnagoPipelineDesc *desc,
+					 PlanState *child, TupleTableSlot *wide, int eflags)
+{
+	AnagoPipeline *pipeline = palloc0(sizeof(AnagoPipeline));
+
+	pipeline->ps = ps;
+	pipeline->estate = ps->state;
+	pipeline->snapshot = ps->state->es_snapshot;
+	pipeline->child = child;
+	pipeline->wide = wide;
+	pipeline->peers.give_to = -1;
+	pipeline->before = palloc0(sizeof(AnagoCounters));
+	begin_columns(pipeline, desc);
+
+	if (!(eflags & EXEC_FLAG_EXPLAIN_ONLY))
+		begin_memory(pipeline);
+	begin_ops(pipeline, desc, eflags);
+	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
+		return pipeline;
+
+	pipeline->econtext = CreateExprContext(pipeline->estate);
+	pipeline->econtext->ecxt_scantuple = wide;
+	pipeline->gate = ExecInitQual(desc->gate, ps);
+	pipeline->use_dead_hints = !TransactionStartedDuringRecovery();
+	return pipeline;
+}
+
+/* --- run --- */
+
+/* The first row is asked for: from here on I/O happens. */
+static void
+start(AnagoPipeline *pipeline)
+{
+	AnagoSchedPeers peers = {0};
+	MemoryContext old;
+
+	if (pipeline->sched == NULL)
+	{
+		if (!IsMVCCSnapshot(pipeline->snapshot))
+			elog(ERROR, "anago needs an MVCC snapshot");
+
+		/* as a participant it goes with the segment, else rescans keep it */
+		old = MemoryContextSwitchTo(pipeline->context);
+		if (pipeline->peers.segment != NULL)
+		{
+			pipeline->peers.share = anago_share_attach(pipeline->peers.segment, pipeline->peers.pool,
+											  pipeline->peers.participant, pipeline->peers.patient);
+			pipeline->peers.in_parts = pipeline->peers.segment->in_parts;
+			anago_peers_meet(pipeline, &peers);
+		}
+		MemoryContextSwitchTo(pipeline->whole);
+		pipeline->sched = anago_sched_begin(pipeline->ndepths,
+											anago_mode != ANAGO_MODE_OOO,
+											anago_max_inflight_reads,
+											&pipeline->memory, &peers);
+		pipeline->pages = anago_sched_pages(pipeline->sched);
+		MemoryContextSwitchTo(old);
+	}
+	pipeline->ops[0]->kind->start(pipeline->ops[0]);
+}
+
+/*
+ * The executor may have materialized the slot that it was given, after which
+ * its values point into memory of the slot's own that goes now.
+ */
+static void
+renew_slot(AnagoPipeline *pipeline)
+{
+	ExecClearTuple(pipeline->wide);
+	ExecStoreVirtualTuple(pipeline->wide);
+	pipeline->bound = NULL;
+}
+
+/* Let go of what operators hold between calls, pins above all. */
+static void
+release_ops(AnagoPipeline *pipeline)
+{
+	for (AnagoOp *op = pipeline->ops[0]; op != NULL; op = op->next)
+		if (op->kind->release != NULL)
+			op->kind->release(op);
+}
+
+/*
+ * No row comes any more, or all begins anew: pins, tasks, reads and memory of
+ * rows go.  An Append keeps thousands of nodes that have ended until the query
+ * ends; what is left of each should be small.
+ */
+static void
+let_go(AnagoPipeline *pipeline)
+{
+	release_ops(pipeline);
+	anago_pipeline_keep_peak(pipeline);
+	if (pipeline->sched != NULL)
+		anago_sched_reset(pipeline->sched);
+	/* a participant's share is in there */
+	if (pipeline->peers.share == NULL)
+		MemoryContextReset(pipeline->context);
+	pipeline->memory.used = 0;
+	pipeline->bound = NULL;
+}
+
+/* As a participant of a parallel query. */
+static bool
+next_shared(AnagoPipeline *pipeline)
+{
+	bool		row;
+
+	anago_share_visit(pipeline->peers.share);
+	do
+		row = anago_sched_run(pipeline->sched);
+	while (!row && anago_peers_more(pipeline));
+	anago_share_visit(pipeline->peers.share);
+	if (!row)
+	{
+		let_go(pipeline);
+		pipeline->exhausted = true;
+	}
+	return row;
+}
+
+bool
+anago_pipeline_next(AnagoPipeline *pipeline)
+{
+	if (pipeline->exhausted)
+		return false;
+	if (TTS_EMPTY(pipeline->wide) || TTS_SHOULDFREE(pipeline->wide))
+		renew_slot(pipeline);
+	if (!pipeline->started)
+	{
+		pipeline->started = true;
+		pipeline->exhausted = !ExecQual(pipeline->gate, pipeline->econtext);
+		if (pipeline->exhausted)
+			return false;
+		start(pipeline);
+	}
+	if (pipeline->peers.share != NULL)
+		return next_shared(pipeline);
+	if (anago_sched_run(pipeline->sched))
+		return true;
+	let_go(pipeline);
+	pipeline->exhausted = true;
+	return false;
+}
+
+void
+anago_pipeline_set_segment(AnagoPipeline *pipeline, AnagoSegment *segment,
+						   AnagoPool *pool, int participant, bool patient,
+						   AnagoCounters *published)
+{
+	pipeline->peers.segment = segment;
+	pipeline->peers.pool = pool;
+	pipeline->peers.participant = participant;
+	pipeline->peers.patient = patient;
+	pipeline->peers.published = published;
+	if (published == NULL)
+		return;
+	memcpy(pipeline->before, published, anago_counters_size(pipeline->nsteps));
+	pipeline->peers.given = published->given;
+	for (int i = 0; i < pipeline->nsteps; i++)
+		anago_pipeline_op(pipeline, i)->counters = published->steps[i];
+}
+
+/*
+ * Scheduler and page layer know the segment, so that they go, too; what they
+ * have counted is kept.
+ */
+void
+anago_pipeline_leave(AnagoPipeline *pipeline)
+{
+	if (pipeline->peers.share == NULL)
+		return;
+	release_ops(pipeline);
+	anago_pipeline_publish(pipeline);
+	anago_pipeline_count(pipeline, pipeline->before);
+	anago_pipeline_keep_peak(pipeline);
+	anago_sched_end(pipeline->sched);
+	pipeline->sched = NULL;
+	pipeline->pages = NULL;
+	anago_share_end(pipeline->peers.share);
+	pipeline->peers.share = NULL;
+	pipeline->peers.in_parts = false;
+	pipeline->peers.give_to = -1;
+	pipeline->exhausted = true;
+}
+
+void
+anago_pipeline_shutdown(AnagoPipeline *pipeline)
+{
+	if (pipeline->peers.segment == NULL)
+		return;
+	anago_pipeline_leave(pipeline);
+	pipeline->peers.segment = NULL;
+	pipeline->exhausted = true;
+}
+
+void
+anago_pipeline_rescan(AnagoPipeline *pipeline)
+{
+	/* as ExecScanReScan does: the scan is on no row */
+	ExecClearTuple(pipeline->wide);
+	if (!pipeline->started && !pipeline->exhausted)
+		return;
+	anago_pipeline_leave(pipeline);
+	let_go(pipeline);
+	ReScanExprContext(pipeline->econtext);
+	for (AnagoOp *op = pipeline->ops[0]; op != NULL; op = op->next)
+		if (op->kind->rescan != NULL)
+			op->kind->rescan(op);
+	pipeline->started = pipeline->exhausted = false;
+}
+
+void
+anago_pipeline_end(AnagoPipeline *pipeline)
+{
+	anago_pipeline_leave(pipeline);
+	release_ops(pipeline);
+	if (pipeline->sched != NULL)
+		anago_sched_end(pipeline->sched);
+	for (AnagoOp *op = pipeline->ops[0]; op != NULL; op = op->next)
+		if (op->kind->end != NULL)
+			op->kind->end(op);
+}

@@ -1,0 +1,43 @@
+/*-------------------------------------------------------------------------
+ *
+ * pipeline.h
+ *	  A pipeline while it runs, as the plan nodes see it.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ANAGO_PIPELINE_H
+#define ANAGO_PIPELINE_H
+
+#include "postgres.h"
+
+#include "pipeline/state.h"
+
+/*
+ * anago_pipeline_begin opens indexes and compiles expressions (not with
+ * EXEC_FLAG_EXPLAIN_ONLY); it reads no page.  anago_pipeline_next leaves a row in
+ * pipeline->wide, valid until the next call, or returns false at the end.
+ */
+extern AnagoPipeline *anago_pipeline_begin(PlanState *ps, const AnagoPipelineDesc *desc,
+										   PlanState *child, TupleTableSlot *wide,
+										   int eflags);
+extern bool anago_pipeline_next(AnagoPipeline *pipeline);
+extern void anago_pipeline_rescan(AnagoPipeline *pipeline);
+extern void anago_pipeline_end(AnagoPipeline *pipeline);
+
+/*
+ * Run as a participant of a parallel query from the next start on.  A worker
+ * publishes its counters, and goes on from those it finds there.
+ */
+extern void anago_pipeline_set_segment(AnagoPipeline *pipeline, AnagoSegment *segment,
+									   AnagoPool *pool, int participant,
+									   bool patient,
+									   AnagoCounters *published);
+
+/*
+ * Take part no longer, if this process does: no more rows come until a rescan.
+ * Shutdown: the segment goes, too.
+ */
+extern void anago_pipeline_leave(AnagoPipeline *pipeline);
+extern void anago_pipeline_shutdown(AnagoPipeline *pipeline);
+
+#endif							/* ANAGO_PIPELINE_H */

@@ -1,0 +1,66 @@
+/*-------------------------------------------------------------------------
+ *
+ * state.c
+ *	  What the operators of one pipeline share: what has been counted of it.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "utils/memutils.h"
+
+#include "io/io.h"
+#include "pipeline/state.h"
+
+/*
+ * Most bytes that were allocated at one time since the last rescan.  Rows, the
+ * greater part, have a peak of their own; all else of a scan only grows.
+ */
+static Size
+peak_memory(const AnagoPipeline *pipeline)
+{
+	return MemoryContextMemAllocated(pipeline->whole, true) -
+		MemoryContextMemAllocated(pipeline->context, false) +
+		Max(pipeline->memory.peak, MemoryContextMemAllocated(pipeline->context, false));
+}
+
+/* Memory is about to be given back. */
+void
+anago_pipeline_keep_peak(AnagoPipeline *pipeline)
+{
+	pipeline->memory_peak = Max(pipeline->memory_peak, peak_memory(pipeline));
+	pipeline->memory.peak = 0;
+}
+
+/* `counters` may be pipeline->before itself. */
+void
+anago_pipeline_count(const AnagoPipeline *pipeline, AnagoCounters *counters)
+{
+	/* what stands in shared memory has room for these steps alone */
+	if (counters != pipeline->before)
+		memcpy(counters, pipeline->before, anago_counters_size(pipeline->nsteps));
+	counters->nsteps = pipeline->nsteps;
+	for (int i = 0; i < pipeline->nsteps; i++)
+		counters->steps[i] = anago_pipeline_op(pipeline, i)->counters;
+	counters->given = pipeline->peers.given;
+	if (pipeline->sched == NULL)
+		return;
+
+	counters->started = true;
+	if (anago_pages_method(pipeline->pages)[0] != '\0')
+		strlcpy(counters->method, anago_pages_method(pipeline->pages),
+				sizeof(counters->method));
+	anago_sched_counters_add(&counters->sched, anago_sched_counters(pipeline->sched));
+	anago_page_counters_add(&counters->pages, anago_pages_counters(pipeline->pages));
+	counters->memory = Max(counters->memory,
+						   Max(pipeline->memory_peak, peak_memory(pipeline)));
+}
+
+void
+anago_pipeline_publish(AnagoPipeline *pipeline)
+{
+	if (pipeline->peers.published == NULL)
+		return;
+	anago_pipeline_count(pipeline, pipeline->peers.published);
+	pipeline->peers.published->fallbacks += anago_io_fallbacks();
+}
