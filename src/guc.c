@@ -169,7 +169,7 @@ define_user_settings(void)
 	DefineCustomIntVariable("anago.max_inflight_reads",
 							"Sets how many page reads one query may have on their way at once.",
 							NULL,
-							&anago_max_inflight_reads, 256, 1, 4096,
+							&anago_max_inflight_reads, 256, 1, ANAGO_MAX_INFLIGHT,
 							PGC_USERSET, GUC_EXPLAIN, NULL, assign_max_inflight_reads, NULL);
 
 	DefineCustomEnumVariable("anago.mode",

@@ -33,6 +33,12 @@ typedef enum AnagoNuma
 	ANAGO_NUMA_OFF
 } AnagoNuma;
 
+/*
+ * Bound on reads in flight: of anago.max_inflight_reads, and so of the window,
+ * of a ring's queues and of a method's slots.
+ */
+#define ANAGO_MAX_INFLIGHT	4096
+
 extern PGDLLIMPORT bool anago_debug_force;
 extern PGDLLIMPORT bool anago_enable;
 extern PGDLLIMPORT double anago_io_gain;

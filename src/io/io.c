@@ -145,7 +145,7 @@ anago_io_begin(int max_inflight)
 	const AnagoIoMethodOps *ops = io_pick(anago_io_method, &refused);
 	AnagoIo    *io;
 
-	Assert(max_inflight > 0);
+	Assert(max_inflight > 0 && max_inflight <= ANAGO_MAX_INFLIGHT);
 	fallbacks += refused;
 
 	/* Acquires nothing but memory, so that no error can leak anything. */

@@ -32,11 +32,12 @@
 #include "storage/fd.h"
 
 #include "compat.h"
+#include "guc.h"
 #include "io/io.h"
 #include "io/ring.h"
 
 #define RING_SQ_ENTRIES		(2 * ANAGO_RING_BATCH)
-#define RING_CQ_ENTRIES		4096	/* tried first */
+#define RING_CQ_ENTRIES		ANAGO_MAX_INFLIGHT	/* tried first */
 #define RING_CQ_ENTRIES_MIN	256 /* smaller ones are not worth having */
 
 /* Times that a submission refused for lack of resources is repeated. */
@@ -48,6 +49,10 @@
 
 /* Flags that save interrupts; Linux 5.19.  2.3 of liburing knows them. */
 #define RING_FAST_FLAGS		(IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG)
+
+StaticAssertDecl((RING_CQ_ENTRIES & (RING_CQ_ENTRIES - 1)) == 0 &&
+				 RING_CQ_ENTRIES <= 65536,
+				 "the kernel takes a completion queue of that size as it is");
 
 static struct
 {

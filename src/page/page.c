@@ -79,15 +79,12 @@ pages_end_io(AnagoPages *pages)
 }
 
 AnagoPages *
-anago_pages_begin(bool synchronous, int max_inflight, AnagoBudget *budget,
-				  AnagoWakeCallback wake, void *wake_arg)
+anago_pages_begin(bool synchronous, int max_inflight, AnagoBudget *budget)
 {
 	AnagoPages *pages = palloc0(sizeof(AnagoPages));
 
 	Assert(max_inflight >= 1 && max_inflight <= ANAGO_MAX_INFLIGHT);
 	pages->context = CurrentMemoryContext;
-	pages->wake = wake;
-	pages->wake_arg = wake_arg;
 	pages->synchronous = synchronous;
 	pages->method = synchronous ? anago_io_sync_ops.name : "";
 	pages->budget = budget;
@@ -101,6 +98,13 @@ anago_pages_begin(bool synchronous, int max_inflight, AnagoBudget *budget,
 	else
 		pages->hit_run = latest_hit_run;
 	return pages;
+}
+
+void
+anago_pages_set_wake(AnagoPages *pages, AnagoWakeCallback wake, void *arg)
+{
+	pages->wake = wake;
+	pages->wake_arg = arg;
 }
 
 /* Is the method one that also decides about hits? */

@@ -14,7 +14,7 @@
  * Invariants
  *	- a waiter is in at most one list: of one read, or of nobody;
  *	- two waiters that want the same block share one read;
- *	- reads on their way <= window <= max_inflight <= ANAGO_MAX_INFLIGHT; those
+ *	- reads on their way <= window <= max_inflight <= ANAGO_MAX_INFLIGHT (guc.h); those
  *	  of all processes of a parallel query together are within its budget;
  *	- between calls this layer holds no pin but those of reads that the
  *	  `pgaio` method has on their way or that nobody has collected yet, and
@@ -38,9 +38,6 @@
 #include "utils/rel.h"
 
 #include "shared/budget.h"
-
-/* Hard bound on reads in flight in one process; anago.max_inflight_reads. */
-#define ANAGO_MAX_INFLIGHT	4096
 
 /* The window of reads in flight starts here and doubles while it pays. */
 #define ANAGO_WINDOW_START	4
@@ -108,8 +105,11 @@ anago_reads_given_up(const AnagoPageCounters *counters)
  * anago.io_method at the first block that is not in shared buffers.
  */
 extern AnagoPages *anago_pages_begin(bool synchronous, int max_inflight,
-									 AnagoBudget *budget,
-									 AnagoWakeCallback wake, void *wake_arg);
+									 AnagoBudget *budget);
+
+/* Whom to wake; before the first request. */
+extern void anago_pages_set_wake(AnagoPages *pages, AnagoWakeCallback wake,
+								 void *arg);
 
 /*
  * Forget all waiters and reads; pins go; nothing is waited for.  Waiters are

@@ -123,7 +123,6 @@ tick(void *arg, int nlive)
 void
 anago_peers_meet(AnagoPipeline *pipeline, AnagoSchedPeers *peers)
 {
-	peers->budget = &pipeline->peers.share->segment->budget;
 	peers->feed = feed;
 	peers->tick = tick;
 	peers->arg = pipeline;

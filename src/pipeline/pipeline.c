@@ -145,35 +145,58 @@ anago_pipeline_begin(PlanState *ps, const AnagoPipelineDesc *desc,
 
 /* --- run --- */
 
+/*
+ * What runs the tasks, in a context that goes with it.  As a participant it is
+ * made anew for each segment, else rescans keep it.
+ */
+static void
+begin_engine(AnagoPipeline *pipeline)
+{
+	AnagoPeers *peers = &pipeline->peers;
+	AnagoSchedPeers meet = {0};
+	AnagoBudget *budget = NULL;
+	MemoryContext old;
+
+	if (!IsMVCCSnapshot(pipeline->snapshot))
+		elog(ERROR, "anago needs an MVCC snapshot");
+
+	old = MemoryContextSwitchTo(pipeline->context);
+	if (peers->segment != NULL)
+	{
+		peers->share = anago_share_attach(peers->segment, peers->pool,
+										  peers->participant, peers->patient);
+		peers->in_parts = peers->segment->in_parts;
+		budget = &peers->segment->budget;
+		anago_peers_meet(pipeline, &meet);
+	}
+	pipeline->engine = AllocSetContextCreate(pipeline->whole, "anago scheduler",
+											 ALLOCSET_DEFAULT_SIZES);
+	MemoryContextSwitchTo(pipeline->engine);
+	pipeline->pages = anago_pages_begin(anago_mode != ANAGO_MODE_OOO,
+										anago_max_inflight_reads, budget);
+	pipeline->sched = anago_sched_begin(pipeline->ndepths, pipeline->pages,
+										&pipeline->memory, &meet);
+	MemoryContextSwitchTo(old);
+}
+
+static void
+end_engine(AnagoPipeline *pipeline)
+{
+	if (pipeline->sched == NULL)
+		return;
+	anago_pages_end(pipeline->pages);
+	MemoryContextDelete(pipeline->engine);
+	pipeline->sched = NULL;
+	pipeline->pages = NULL;
+	pipeline->engine = NULL;
+}
+
 /* The first row is asked for: from here on I/O happens. */
 static void
 start(AnagoPipeline *pipeline)
 {
-	AnagoSchedPeers peers = {0};
-	MemoryContext old;
-
 	if (pipeline->sched == NULL)
-	{
-		if (!IsMVCCSnapshot(pipeline->snapshot))
-			elog(ERROR, "anago needs an MVCC snapshot");
-
-		/* as a participant it goes with the segment, else rescans keep it */
-		old = MemoryContextSwitchTo(pipeline->context);
-		if (pipeline->peers.segment != NULL)
-		{
-			pipeline->peers.share = anago_share_attach(pipeline->peers.segment, pipeline->peers.pool,
-											  pipeline->peers.participant, pipeline->peers.patient);
-			pipeline->peers.in_parts = pipeline->peers.segment->in_parts;
-			anago_peers_meet(pipeline, &peers);
-		}
-		MemoryContextSwitchTo(pipeline->whole);
-		pipeline->sched = anago_sched_begin(pipeline->ndepths,
-											anago_mode != ANAGO_MODE_OOO,
-											anago_max_inflight_reads,
-											&pipeline->memory, &peers);
-		pipeline->pages = anago_sched_pages(pipeline->sched);
-		MemoryContextSwitchTo(old);
-	}
+		begin_engine(pipeline);
 	pipeline->ops[0]->kind->start(pipeline->ops[0]);
 }
 
@@ -209,7 +232,10 @@ let_go(AnagoPipeline *pipeline)
 	release_ops(pipeline);
 	anago_pipeline_keep_peak(pipeline);
 	if (pipeline->sched != NULL)
+	{
+		anago_pages_reset(pipeline->pages);
 		anago_sched_reset(pipeline->sched);
+	}
 	/* a participant's share is in there */
 	if (pipeline->peers.share == NULL)
 		MemoryContextReset(pipeline->context);
@@ -291,9 +317,7 @@ anago_pipeline_leave(AnagoPipeline *pipeline)
 	anago_pipeline_publish(pipeline);
 	anago_pipeline_count(pipeline, pipeline->before);
 	anago_pipeline_keep_peak(pipeline);
-	anago_sched_end(pipeline->sched);
-	pipeline->sched = NULL;
-	pipeline->pages = NULL;
+	end_engine(pipeline);
 	anago_share_end(pipeline->peers.share);
 	pipeline->peers.share = NULL;
 	pipeline->peers.in_parts = false;
@@ -332,8 +356,7 @@ anago_pipeline_end(AnagoPipeline *pipeline)
 {
 	anago_pipeline_leave(pipeline);
 	release_ops(pipeline);
-	if (pipeline->sched != NULL)
-		anago_sched_end(pipeline->sched);
+	end_engine(pipeline);
 	for (AnagoOp *op = pipeline->ops[0]; op != NULL; op = op->next)
 		if (op->kind->end != NULL)
 			op->kind->end(op);

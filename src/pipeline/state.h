@@ -50,8 +50,9 @@ struct AnagoPipeline
 	PlanState  *ps;				/* the CustomScanState */
 	EState	   *estate;
 	Snapshot	snapshot;
-	AnagoSched *sched;			/* NULL until the first row is asked for */
-	AnagoPages *pages;
+	AnagoSched *sched;			/* NULL until the first row is asked for, */
+	AnagoPages *pages;			/* as this; */
+	MemoryContext engine;		/* both, below `whole` */
 	MemoryContext whole;		/* all that the query allocates, */
 	MemoryContext context;		/* and below it: what comes and goes with
 								 * rows; reset by

@@ -62,7 +62,6 @@ struct AnagoSched
 	AnagoMemory *memory;
 	AnagoSchedPeers peers;		/* feed is NULL: none */
 	int			until_tick;		/* tasks */
-	MemoryContext context;		/* this, pages and, below it, */
 	MemoryContext chunks;		/* of tasks */
 	int			ndepths;
 	uint64		ready_depths;	/* bit d: ready[d] is not empty */
@@ -400,43 +399,29 @@ anago_sched_run(AnagoSched *sched)
 /* --- interface --- */
 
 AnagoSched *
-anago_sched_begin(int ndepths, bool synchronous, int max_inflight,
-				  AnagoMemory *memory, const AnagoSchedPeers *peers)
+anago_sched_begin(int ndepths, AnagoPages *pages, AnagoMemory *memory,
+				  const AnagoSchedPeers *peers)
 {
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
-												  "anago scheduler",
-												  ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old = MemoryContextSwitchTo(context);
 	AnagoSched *sched = palloc0(sizeof(AnagoSched));
 
 	Assert(ndepths > 0 && ndepths <= ANAGO_MAX_DEPTHS);
 	sched->ndepths = ndepths;
-	sched->context = context;
-	sched->chunks = AllocSetContextCreate(context, "anago tasks",
+	sched->chunks = AllocSetContextCreate(CurrentMemoryContext, "anago tasks",
 										  ALLOCSET_DEFAULT_SIZES);
 	sched->memory = memory;
 	for (int i = 0; i < ndepths; i++)
 		sched->weight[i] = ANAGO_TASK_BYTES;
 	sched->peers = *peers;
-	sched->pages = anago_pages_begin(synchronous, max_inflight,
-									 sched->peers.budget, wake, sched);
-	MemoryContextSwitchTo(old);
+	sched->pages = pages;
+	anago_pages_set_wake(pages, wake, sched);
 	return sched;
 }
 
 void
 anago_sched_reset(AnagoSched *sched)
 {
-	anago_pages_reset(sched->pages);
 	forget_tasks(sched);
 	MemoryContextReset(sched->chunks);
-}
-
-void
-anago_sched_end(AnagoSched *sched)
-{
-	anago_pages_end(sched->pages);
-	MemoryContextDelete(sched->context);
 }
 
 AnagoTask *
@@ -514,12 +499,6 @@ anago_sched_has_use(const AnagoSched *sched)
 {
 	return anago_pages_wanted(sched->pages) == 0 &&
 		anago_pages_inflight(sched->pages) < anago_pages_window(sched->pages);
-}
-
-AnagoPages *
-anago_sched_pages(const AnagoSched *sched)
-{
-	return sched->pages;
 }
 
 const AnagoSchedCounters *

@@ -31,7 +31,6 @@ typedef struct AnagoSchedCounters
  */
 typedef struct AnagoSchedPeers
 {
-	AnagoBudget *budget;
 	bool		(*feed) (void *arg);
 	bool		(*tick) (void *arg, int nlive);
 	void	   *arg;
@@ -51,18 +50,20 @@ typedef struct AnagoSchedPeers
 #define ANAGO_TASK_BYTES	512
 
 /*
- * Begin: memory comes from a context of its own below CurrentMemoryContext;
+ * Begin: memory comes from CurrentMemoryContext, and lives as long as that.
+ * `pages` is what tasks read by; those that it wakes are this scheduler's.
  * `memory` is what the operators take beside that, and the limit for both.
- * `synchronous` reads each page in place (anago.mode = serial).  `peers` is
- * copied; all zero: there are none.
+ * `peers` is copied; all zero: there are none.
  */
-extern AnagoSched *anago_sched_begin(int ndepths, bool synchronous,
-									 int max_inflight, AnagoMemory *memory,
+extern AnagoSched *anago_sched_begin(int ndepths, AnagoPages *pages,
+									 AnagoMemory *memory,
 									 const AnagoSchedPeers *peers);
 
-/* Give up all tasks; counters go on. */
+/*
+ * Give up all tasks; counters go on.  The pages that they wait for are given up
+ * with them, by whom these belong to (anago_pages_reset).
+ */
 extern void anago_sched_reset(AnagoSched *sched);
-extern void anago_sched_end(AnagoSched *sched);
 
 /* A new task, zeroed, ready to run.  Never fails but by out of memory. */
 extern AnagoTask *anago_sched_spawn(AnagoSched *sched, const AnagoTaskOps *ops,
@@ -102,7 +103,6 @@ anago_sched_has_room(const AnagoSched *sched, int depth)
  */
 extern bool anago_sched_run(AnagoSched *sched);
 
-extern AnagoPages *anago_sched_pages(const AnagoSched *sched);
 extern const AnagoSchedCounters *anago_sched_counters(const AnagoSched *sched);
 
 #endif							/* ANAGO_SCHED_H */
