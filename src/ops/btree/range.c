@@ -55,6 +55,8 @@
 #include "compat.h"
 #include "ops/btree/btpage.h"
 #include "ops/btree/combos.h"
+#include "ops/btree/descend.h"
+#include "ops/btree/distribute.h"
 #include "ops/btree/fill.h"
 #include "ops/btree/heap.h"
 #include "ops/btree/inner.h"
@@ -210,14 +212,10 @@ move_right(RangeTask *self, Page page)
 	BTPageOpaque opaque = BTPageGetOpaque(page);
 	AnagoStep  *step = self->probe->step;
 
-	if (!P_IGNORE(opaque))
-	{
-		if (!self->from_start ||
-			!anago_bt_is_right(step->indexrel, &step->keys.start, page))
-			return false;
-		if (++self->moves > STALE_MOVES)
-			step->stale = true;
-	}
+	if (!anago_starts_right(step, page, self->from_start))
+		return false;
+	if (!P_IGNORE(opaque) && ++self->moves > STALE_MOVES)
+		step->stale = true;
 	self->blkno = opaque->btpo_next;
 	return true;
 }
@@ -229,14 +227,10 @@ visit_inner(RangeTask *self, Page page)
 	AnagoStep  *step = self->probe->step;
 	BTPageOpaque opaque = BTPageGetOpaque(page);
 	OffsetNumber child;
-	IndexTuple	pivot;
 
 	if (move_right(self, page))
 		return;
-	child = self->from_start ?
-		anago_bt_search(step->indexrel, &step->keys.start, page) :
-		P_FIRSTDATAKEY(opaque);
-
+	child = anago_first_child(step, page, self->from_start);
 	if (opaque->btpo_level == 1 && step->heapkeyspace &&
 		(!self->from_start ||
 		 anago_bt_goes_on(step->indexrel, &step->keys.end, page, child)))
@@ -244,8 +238,7 @@ visit_inner(RangeTask *self, Page page)
 		keep_inner(self, page, child);
 		return;
 	}
-	pivot = (IndexTuple) PageGetItem(page, PageGetItemId(page, child));
-	self->blkno = BTreeTupleGetDownLink(pivot);
+	self->blkno = anago_child_block(page, child);
 }
 
 /*
@@ -542,9 +535,8 @@ more_combos(RangeTask *self)
 	if (self->combo < self->combo_end)
 		return true;
 	return anago_probe_is_shared_source(probe) &&
-		anago_claim_combos(probe->step->op.pipeline->peers.share, probe->keys.ncombos,
-						   probe->step->op.pipeline->peers.in_parts,
-						   &self->combo, &self->combo_end);
+		anago_distribution(probe->step)->claim(probe, &self->combo,
+											   &self->combo_end);
 }
 
 static AnagoVerdict

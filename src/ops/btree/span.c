@@ -10,6 +10,7 @@
 #include "access/nbtree.h"
 
 #include "ops/btree/btpage.h"
+#include "ops/btree/distribute.h"
 #include "pipeline/row.h"
 #include "ops/btree/span.h"
 #include "shared/share.h"
@@ -78,7 +79,7 @@ may_be_split(const AnagoProbe *probe)
 	const AnagoStepDesc *desc = probe->step->desc;
 
 	return desc->jointype == JOIN_INNER && !desc->inner_unique &&
-		!probe->step->op.pipeline->peers.in_parts;
+		anago_distribution(probe->step)->shares;
 }
 
 static void

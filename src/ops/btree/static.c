@@ -28,11 +28,11 @@
 #include "utils/rel.h"
 
 #include "compat.h"
-#include "ops/btree/btpage.h"
+#include "ops/btree/descend.h"
+#include "ops/btree/distribute.h"
 #include "ops/btree/probe.h"
 #include "ops/btree/range.h"
 #include "ops/btree/span.h"
-#include "ops/btree/static.h"
 #include "shared/share.h"
 
 /* One page of this process's part. */
@@ -75,12 +75,9 @@ move_right(AnagoStep *step, Buffer buf, bool from_start)
 	for (;;)
 	{
 		Page		page = BufferGetPage(buf);
-		BTPageOpaque opaque = BTPageGetOpaque(page);
-		BlockNumber next = opaque->btpo_next;
+		BlockNumber next = BTPageGetOpaque(page)->btpo_next;
 
-		if (!P_IGNORE(opaque) &&
-			(!from_start ||
-			 !anago_bt_is_right(step->indexrel, &step->keys.start, page)))
+		if (!anago_starts_right(step, page, from_start))
 			return buf;
 		UnlockReleaseBuffer(buf);
 		buf = read_page(step, next);
@@ -92,11 +89,9 @@ static void
 take_page(AnagoStep *step, AnagoRangePage *at, Buffer buf, bool from_start)
 {
 	Page		page = BufferGetPage(buf);
-	OffsetNumber child = from_start ?
-		anago_bt_search(step->indexrel, &step->keys.start, page) :
-		P_FIRSTDATAKEY(BTPageGetOpaque(page));
 
-	anago_range_page_fill(step, at, page, child, from_start);
+	anago_range_page_fill(step, at, page,
+						  anago_first_child(step, page, from_start), from_start);
 	UnlockReleaseBuffer(buf);
 }
 
@@ -116,7 +111,6 @@ first_page(AnagoStep *step, AnagoRangePage *at)
 	{
 		Page		page;
 		BTPageOpaque opaque;
-		IndexTuple	pivot;
 		BlockNumber blkno;
 
 		buf = move_right(step, buf, true);
@@ -124,9 +118,7 @@ first_page(AnagoStep *step, AnagoRangePage *at)
 		opaque = BTPageGetOpaque(page);
 		if (P_ISLEAF(opaque) || opaque->btpo_level == 1)
 			break;
-		pivot = (IndexTuple) PageGetItem(page, PageGetItemId(page,
-			anago_bt_search(step->indexrel, &step->keys.start, page)));
-		blkno = BTreeTupleGetDownLink(pivot);
+		blkno = anago_child_block(page, anago_first_child(step, page, true));
 		UnlockReleaseBuffer(buf);
 		buf = read_page(step, blkno);
 	}
@@ -220,10 +212,42 @@ cut_part(AnagoStep *step, AnagoSharedSource *source)
 	return step->parts->pieces != NULL;
 }
 
-/* --- interface --- */
+/* --- the policy --- */
 
-void
-anago_static_spawn(AnagoStep *step)
+/*
+ * What comes next in this process's part or, at the end of it, in one that no
+ * other process has come for.
+ */
+static bool
+static_more(AnagoStep *step)
+{
+	AnagoPipeline *pipeline = step->op.pipeline;
+	AnagoSharedSource *source = &pipeline->peers.share->segment->source;
+	AnagoParts *parts = step->parts;
+	Piece	   *piece;
+
+	if (parts == NULL)
+		return false;
+	if (parts->pieces == NULL)
+	{
+		bool		more;
+
+		anago_range_prepare(parts->probe);
+		anago_source_enter(pipeline->peers.share);
+		more = cut_part(step, source);
+		anago_source_leave(pipeline->peers.share);
+		if (!more)
+			return false;
+	}
+	piece = parts->pieces;
+	parts->pieces = piece->next;
+	anago_range_spawn_span(parts->probe, piece->span);
+	pfree(piece);
+	return true;
+}
+
+static void
+static_start(AnagoStep *step)
 {
 	AnagoPipeline *pipeline = step->op.pipeline;
 	AnagoSharedSource *source = &pipeline->peers.share->segment->source;
@@ -252,31 +276,20 @@ anago_static_spawn(AnagoStep *step)
 	if (whole)
 		anago_range_spawn(probe);
 	else
-		anago_static_next(step);
+		static_more(step);
 }
 
-bool
-anago_static_next(AnagoStep *step)
+static bool
+static_claim(AnagoProbe *probe, int *from, int *to)
 {
-	AnagoPipeline *pipeline = step->op.pipeline;
-	AnagoSharedSource *source = &pipeline->peers.share->segment->source;
-	AnagoParts *parts = step->parts;
-	Piece	   *piece;
-
-	if (parts->pieces == NULL)
-	{
-		bool		more;
-
-		anago_range_prepare(parts->probe);
-		anago_source_enter(pipeline->peers.share);
-		more = cut_part(step, source);
-		anago_source_leave(pipeline->peers.share);
-		if (!more)
-			return false;
-	}
-	piece = parts->pieces;
-	parts->pieces = piece->next;
-	anago_range_spawn_span(parts->probe, piece->span);
-	pfree(piece);
-	return true;
+	return anago_claim_combos(probe->step->op.pipeline->peers.share,
+							  probe->keys.ncombos, true, from, to);
 }
+
+const AnagoDistribution anago_static = {
+	.name = "static",
+	.shares = false,
+	.start = static_start,
+	.more = static_more,
+	.claim = static_claim,
+};

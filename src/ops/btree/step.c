@@ -4,7 +4,9 @@
  *	  A step: each row that it accepts is probed for in a B-tree index.
  *
  *	  step.c	begin, accept, end
- *	  static.c	anago.mode = static: its part of the source
+ *	  dynamic.c	which part of the unit row's work is whose: what each takes,
+ *	  static.c	or anago.mode = static: what was cut for it
+ *	  descend.h	the way down an index
  *	  range.c	the walk of an index for one probe
  *	  heap.c	its matches in the table
  *	  probe.c	one row in one step: join types
@@ -30,13 +32,13 @@
 #include "executor/executor.h"
 #include "storage/bufmgr.h"
 
+#include "ops/btree/distribute.h"
 #include "ops/btree/fill.h"
 #include "ops/btree/heap.h"
 #include "ops/btree/leaf.h"
 #include "ops/btree/probe.h"
 #include "ops/btree/range.h"
 #include "ops/btree/span.h"
-#include "ops/btree/static.h"
 #include "ops/ops.h"
 #include "pipeline/peers.h"
 #include "pipeline/row.h"
@@ -154,7 +156,7 @@ step_more(AnagoOp *op)
 {
 	AnagoStep  *step = (AnagoStep *) op;
 
-	return step->parts != NULL && anago_static_next(step);
+	return anago_distribution(step)->more(step);
 }
 
 /*
@@ -168,8 +170,8 @@ step_accept(AnagoOp *op, AnagoRow *outer)
 	AnagoPipeline *pipeline = op->pipeline;
 	AnagoRow   *row = anago_row_make(pipeline, op->index - 1, outer);
 
-	if (pipeline->peers.in_parts && is_first_of_unit(op))
-		anago_static_spawn((AnagoStep *) op);
+	if (is_first_of_unit(op))
+		anago_distribution((AnagoStep *) op)->start((AnagoStep *) op);
 	else if (pipeline->peers.give_to >= 0 && op->index > 0 &&
 			 anago_peers_give(pipeline, op->index, row))
 		anago_row_release(pipeline, row);
