@@ -114,11 +114,20 @@ pages_simulated(const AnagoPages *pages)
 	return pages->io != NULL && pages->io->ops->hide_hit != NULL;
 }
 
+/* Blocks that were read and used since begin. */
+static inline int64
+blocks_used(const AnagoPages *pages)
+{
+	return pages->counters.collected + pages->counters.sync_reads;
+}
+
 /* The simulator stays: its history goes on. */
 void
 anago_pages_reset(AnagoPages *pages)
 {
 	anago_reads_free_all(pages);
+	pages->used_before = blocks_used(pages);
+	pages->window = Min(pages->window, ANAGO_WINDOW_START);
 	if (!pages_simulated(pages))
 		pages_end_io(pages);
 }
@@ -407,16 +416,27 @@ reap(AnagoPages *pages)
 	return total;
 }
 
+/* How wide the window may be by what reads have been of use for so far. */
+static int
+window_paid(const AnagoPages *pages)
+{
+	int64		used = blocks_used(pages) - pages->used_before;
+
+	return (int) Max(Min(used, pages->capacity), ANAGO_WINDOW_UNPAID);
+}
+
 /*
  * The process has nothing to do and no page has come.  If the window is what
  * keeps reads from being issued, more of them would have paid; unless those
- * that are on their way already queue up at the device.
+ * that are on their way already queue up at the device, or it is too early to
+ * know whether so many are wanted at all.
  */
 static void
 grow_window(AnagoPages *pages)
 {
 	if (pages->nwanted == 0 || window_room(pages) > 0 ||
 		pages->window == pages->capacity ||
+		pages->window * 2 > window_paid(pages) ||
 		pages->window > window_now(pages) ||
 		pages->latency_us > ANAGO_WINDOW_LATENCY_MS * 1000.0)
 		return;

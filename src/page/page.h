@@ -42,6 +42,15 @@
 /* The window of reads in flight starts here and doubles while it pays. */
 #define ANAGO_WINDOW_START	4
 
+/*
+ * Reads that may be in flight before any has been of use.  From there on the
+ * window is no wider than the number of blocks that were read and used since
+ * the scan began, so that a query that stops early (LIMIT, EXISTS, a closed
+ * cursor) has read no more than twice the blocks it used and these.  Cf. the
+ * look-ahead distance of read_stream.c, which doubles as blocks are consumed.
+ */
+#define ANAGO_WINDOW_UNPAID	16
+
 typedef struct AnagoPages AnagoPages;
 typedef struct AnagoRead AnagoRead;
 

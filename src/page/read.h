@@ -78,6 +78,7 @@ struct AnagoPages
 	int			max_inflight;
 	int			capacity;		/* the method's; <= max_inflight */
 	int			window;			/* 1 <= window <= capacity */
+	int64		used_before;	/* blocks used until the latest reset */
 	double		latency_us;		/* of the latest finished read */
 	int			nwanted;		/* reads WANTED */
 	int			ninflight;		/* reads INFLIGHT */

@@ -40,7 +40,8 @@ enum
 {
 	NUMBER_LAYOUT,
 	NUMBER_MIN_RELID,
-	NUMBER_CHILD_SOURCE
+	NUMBER_CHILD_SOURCE,
+	NUMBER_MAY_STOP
 };
 
 enum
@@ -113,8 +114,8 @@ anago_desc_write(CustomScan *cscan, const AnagoPipelineDesc *desc,
 
 	cscan->custom_exprs = exprs;
 	cscan->custom_private =
-		list_make4(list_make3_int(ANAGO_LAYOUT, bms_next_member(relids, -1),
-								  desc->child_source),
+		list_make4(list_make4_int(ANAGO_LAYOUT, bms_next_member(relids, -1),
+								  desc->child_source, desc->may_stop),
 				   steps, fillers, attnos);
 }
 
@@ -182,6 +183,7 @@ anago_desc_read(const CustomScan *cscan)
 		list_nth_int(numbers, NUMBER_MIN_RELID);
 
 	desc->child_source = list_nth_int(numbers, NUMBER_CHILD_SOURCE) != 0;
+	desc->may_stop = list_nth_int(numbers, NUMBER_MAY_STOP) != 0;
 
 	desc->nsteps = list_length(steps);
 	desc->steps = palloc0(sizeof(AnagoStepDesc) * desc->nsteps);

@@ -121,6 +121,7 @@ typedef struct AnagoColumnDesc
 typedef struct AnagoPipelineDesc
 {
 	bool		child_source;	/* source is custom_plans[0], else unit */
+	bool		may_stop;		/* not all rows may come to be wanted: LIMIT... */
 	List	   *gate;			/* one-time conditions, without which there are
 								 * no rows */
 	int			nsteps;

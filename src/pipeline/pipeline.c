@@ -92,6 +92,7 @@ kind_at(const AnagoPipelineDesc *desc, int index)
 static void
 begin_ops(AnagoPipeline *pipeline, const AnagoPipelineDesc *desc, int eflags)
 {
+	pipeline->may_stop = desc->may_stop;
 	pipeline->nsteps = desc->nsteps;
 	pipeline->ops = palloc0(sizeof(AnagoOp *) * (desc->nsteps + 2));
 	for (int i = 0; i < desc->nsteps + 2; i++)
@@ -146,6 +147,19 @@ anago_pipeline_begin(PlanState *ps, const AnagoPipelineDesc *desc,
 /* --- run --- */
 
 /*
+ * Tasks of a kind that end before one more is begun at a time, where rows may
+ * come to be unwanted; by measurement, so that twice the pages that stock reads
+ * are the most (sql/demand.sql).
+ */
+#define PATIENCE_FOR_A_STEP		3
+
+static int
+patience_of(const AnagoPipeline *pipeline)
+{
+	return pipeline->may_stop ? PATIENCE_FOR_A_STEP * pipeline->nsteps : 0;
+}
+
+/*
  * What runs the tasks, in a context that goes with it.  As a participant it is
  * made anew for each segment, else rescans keep it.
  */
@@ -175,7 +189,8 @@ begin_engine(AnagoPipeline *pipeline)
 	pipeline->pages = anago_pages_begin(anago_mode != ANAGO_MODE_OOO,
 										anago_max_inflight_reads, budget);
 	pipeline->sched = anago_sched_begin(pipeline->ndepths, pipeline->pages,
-										&pipeline->memory, &meet);
+										&pipeline->memory, patience_of(pipeline),
+										&meet);
 	MemoryContextSwitchTo(old);
 }
 

@@ -73,6 +73,7 @@ struct AnagoPipeline
 	ExprState  *gate;			/* one-time condition of all, or NULL */
 
 	PlanState  *child;			/* of the source, or NULL: unit source */
+	bool		may_stop;		/* see AnagoPipelineDesc */
 	int			nsteps;
 	AnagoOp   **ops;			/* source, steps, sink */
 	int			ndepths;		/* of all of them */

@@ -42,6 +42,21 @@ anago_create_init(const CustomScanMethods *scan, const CustomScanMethods *join)
 	join_methods = join;
 }
 
+/*
+ * May what is above stop before the last row?  Not if it has to be sorted or
+ * grouped first.
+ */
+static bool
+may_stop(const PlannerInfo *root)
+{
+	const Query *parse = root->parse;
+
+	return root->tuple_fraction > 0 && root->sort_pathkeys == NIL &&
+		parse->groupClause == NIL && parse->groupingSets == NIL &&
+		parse->distinctClause == NIL && !parse->hasAggs &&
+		!parse->hasWindowFuncs;
+}
+
 /* Describe source and steps; columns come later. */
 static AnagoPipelineDesc *
 describe_pipeline(PlannerInfo *root, const AnagoPath *apath, List *custom_plans)
@@ -50,6 +65,7 @@ describe_pipeline(PlannerInfo *root, const AnagoPath *apath, List *custom_plans)
 	int			next_plan = 0;
 
 	desc->child_source = apath->source != NULL;
+	desc->may_stop = may_stop(root);
 	if (desc->child_source)
 		next_plan++;
 

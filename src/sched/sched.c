@@ -13,14 +13,25 @@
  *		stalled[]	depth 6:  t4				waits for room at depth 6
  *
  * Bounds.  A task may spawn at depth d, or become one of depth d, only while
- * fewer than `bound` tasks live there, where bound is twice the window of
- * reads in flight (so that a depth alone can keep the window full while others
+ * fewer than `bound` tasks live there, where bound is at most twice the window
+ * of reads in flight (so that a depth alone can keep the window full while others
  * are on the CPU); a task that finds no room stalls.  A task that found room,
  * and then had to wait for the page that tells what it is to spawn, may spawn
  * one there whatever others have done meanwhile.  All such are of one depth,
  * which has no more of them than its own bound; so
  *
  *		live[d] <= 2 * bound
+ *
+ * Demand.  Where the query may stop before the last row (LIMIT, EXISTS) whether
+ * more rows are wanted is known only as they are taken.  There a depth begins
+ * with few tasks and has room for more as some have ended, `patience` of them
+ * for one:
+ *
+ *		bound[d] = min(2 * window, max(1, ended[d] / patience))
+ *
+ * What is begun at a depth in vain is then a small part of what has ended there;
+ * as that is in part the beginning of what deeper depths do in vain, patience
+ * grows with the pipeline's length.
  *
  * Memory.  There is no room either while the query takes more memory than it
  * may (memory.h), but for one task where nothing as deep or deeper lives.
@@ -43,6 +54,9 @@
 #include "utils/memutils.h"
 
 #include "sched/sched.h"
+
+/* Tasks that may live at a depth where none has ended yet. */
+#define BOUND_START			1
 
 /* Tasks are allocated that many at a time. */
 #define TASKS_PER_CHUNK		32
@@ -68,9 +82,11 @@ struct AnagoSched
 	AnagoTask  *ready[ANAGO_MAX_DEPTHS];
 	AnagoTask  *stalled[ANAGO_MAX_DEPTHS + 1];	/* by what they wait for */
 	int			live[ANAGO_MAX_DEPTHS];
+	int64		ended[ANAGO_MAX_DEPTHS];	/* since begin or reset */
+	int			patience;
 	Size		weight[ANAGO_MAX_DEPTHS];	/* bytes that a task there takes */
 	Size		task_bytes;		/* sum over depths of live * weight */
-	int			widest;			/* greatest depth_bound() so far */
+	int			widest;			/* greatest window_bound() so far */
 	int			nlive;
 	int			nstalled;
 	int			since_poll;
@@ -83,11 +99,22 @@ StaticAssertDecl(ANAGO_MAX_DEPTHS <= 64, "ready_depths has 64 bits");
 StaticAssertDecl(ANAGO_MAX_DEPTHS <= ANAGO_PRIORITIES,
 				 "depth is used as the priority of a page wait");
 
-/* Tasks that may live at one depth. */
+/* Tasks that may live at any depth. */
 static inline int
-depth_bound(const AnagoSched *sched)
+window_bound(const AnagoSched *sched)
 {
 	return Max(2 * anago_pages_window(sched->pages), 2);
+}
+
+/* Tasks that may live at one depth. */
+static inline int
+depth_bound(const AnagoSched *sched, int depth)
+{
+	int			bound = window_bound(sched);
+
+	if (sched->patience == 0)
+		return bound;
+	return (int) Min(bound, Max(sched->ended[depth] / sched->patience, BOUND_START));
 }
 
 /* --- how many live, and what they take --- */
@@ -99,7 +126,7 @@ count_in(AnagoSched *sched, int depth)
 	sched->task_bytes += sched->weight[depth];
 #ifdef USE_ASSERT_CHECKING
 	/* the window may have been wider before the method was known */
-	sched->widest = Max(sched->widest, depth_bound(sched));
+	sched->widest = Max(sched->widest, window_bound(sched));
 	Assert(sched->live[depth] <= 2 * sched->widest);
 #endif
 }
@@ -109,6 +136,7 @@ count_out(AnagoSched *sched, int depth)
 {
 	Assert(sched->live[depth] > 0);
 	sched->live[depth]--;
+	sched->ended[depth]++;
 	sched->task_bytes -= sched->weight[depth];
 }
 
@@ -269,6 +297,7 @@ forget_tasks(AnagoSched *sched)
 	memset(sched->ready, 0, sizeof(sched->ready));
 	memset(sched->stalled, 0, sizeof(sched->stalled));
 	memset(sched->live, 0, sizeof(sched->live));
+	memset(sched->ended, 0, sizeof(sched->ended));
 	sched->ready_depths = 0;
 	sched->task_bytes = 0;
 	sched->nlive = sched->nstalled = sched->since_poll = 0;
@@ -400,6 +429,7 @@ anago_sched_run(AnagoSched *sched)
 
 AnagoSched *
 anago_sched_begin(int ndepths, AnagoPages *pages, AnagoMemory *memory,
+				  int patience,
 				  const AnagoSchedPeers *peers)
 {
 	AnagoSched *sched = palloc0(sizeof(AnagoSched));
@@ -409,6 +439,7 @@ anago_sched_begin(int ndepths, AnagoPages *pages, AnagoMemory *memory,
 	sched->chunks = AllocSetContextCreate(CurrentMemoryContext, "anago tasks",
 										  ALLOCSET_DEFAULT_SIZES);
 	sched->memory = memory;
+	sched->patience = patience;
 	for (int i = 0; i < ndepths; i++)
 		sched->weight[i] = ANAGO_TASK_BYTES;
 	sched->peers = *peers;
@@ -467,7 +498,7 @@ anago_sched_become(AnagoSched *sched, AnagoTask *task,
 int
 anago_sched_room(const AnagoSched *sched, int depth)
 {
-	int			room = depth_bound(sched) - sched->live[depth];
+	int			room = depth_bound(sched, depth) - sched->live[depth];
 
 	if (room > 0 && memory_is_short(sched))
 		return memory_room(sched, depth, room);

@@ -53,10 +53,11 @@ typedef struct AnagoSchedPeers
  * Begin: memory comes from CurrentMemoryContext, and lives as long as that.
  * `pages` is what tasks read by; those that it wakes are this scheduler's.
  * `memory` is what the operators take beside that, and the limit for both.
- * `peers` is copied; all zero: there are none.
+ * `patience`: tasks that end before one more is begun, or 0, if all rows are
+ * wanted (see Demand in sched.c).  `peers` is copied; all zero: there are none.
  */
 extern AnagoSched *anago_sched_begin(int ndepths, AnagoPages *pages,
-									 AnagoMemory *memory,
+									 AnagoMemory *memory, int patience,
 									 const AnagoSchedPeers *peers);
 
 /*
