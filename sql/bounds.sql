@@ -112,5 +112,22 @@ select anago_same('select * from bd_outer o join bd on bd.d > o.k and bd.d > o.l
 select anago_same('select * from bd_outer o join bd on bd.a = any (array[o.k, o.l, o.hi]) and bd.a > o.l');
 select anago_same('select * from bd_outer o where not exists (select from bd where bd.a > o.l and bd.a < o.k)');
 
+-- a family that compares the values of two conditions, but not those of each
+create operator class bd_partly for type int using btree as
+	operator 1 <, operator 2 <=, operator 3 =, operator 4 >=, operator 5 >,
+	function 1 btint4cmp(int, int);
+alter operator family bd_partly using btree add
+	operator 1 < (int, bigint), operator 5 > (int, bigint), function 1 (int, bigint) btint48cmp(int, bigint),
+	operator 1 < (int, smallint), operator 5 > (int, smallint), function 1 (int, smallint) btint42cmp(int, smallint),
+	function 1 (bigint, smallint) btint82cmp(bigint, smallint),
+	function 1 (smallint, bigint) btint28cmp(smallint, bigint);
+create table bd_few as select g as a from generate_series(1, 1000) g;
+create index on bd_few (a bd_partly);
+analyze bd_few;
+select anago_same('select * from bd_few where a > 5::bigint and a < 9::smallint');
+select anago_same('select * from bd_few where a > 9::bigint and a < 5::smallint');
+drop table bd_few;
+drop operator family bd_partly using btree;
+
 drop table bd, bd_outer;
 drop function bd_cost(text), bd_try(text);

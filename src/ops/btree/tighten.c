@@ -82,9 +82,14 @@ look_up_functions(AnagoKeyGroup *group, const AnagoKeys *keys, Relation indexrel
 	group->cmp = palloc0(sizeof(FmgrInfo) * n * n);
 	for (int i = 0; i < n; i++)
 		for (int j = 0; j < n; j++)
+		{
+			/* nobody compares a value with itself; the family may not know how */
+			if (i == j)
+				continue;
 			fmgr_info(values_proc(&keys->key[group->which[i]],
 								  &keys->key[group->which[j]], indexrel),
 					  &group->cmp[i * n + j]);
+		}
 }
 
 AnagoKeyGroup *
