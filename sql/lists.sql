@@ -90,6 +90,58 @@ create index li_flat_i on li_flat (a, b, c);
 vacuum analyze li_flat;
 select li_descents('select * from li_flat where a = any (li_every(0, 700, 2)) and b = any (li_every(0, 700, 2)) and c in (1, 2, 3)');
 
+-- a tuple finds its combination with about one comparison for each column
+create sequence li_calls;
+create function li_cmp(int, int) returns int immutable strict language plpgsql as $$
+begin
+	perform nextval('public.li_calls');
+	return btint4cmp($1, $2);
+end $$;
+create operator class li_counted for type int using btree as
+	operator 1 <, operator 2 <=, operator 3 =, operator 4 >=, operator 5 >,
+	function 1 li_cmp(int, int);
+create function li_comparisons(query text) returns bigint
+language plpgsql
+set anago.enable = on set anago.debug_force = on set enable_seqscan = off
+set enable_bitmapscan = off set max_parallel_workers_per_gather = 0 as $$
+begin
+	perform setval('li_calls', 1);
+	execute query;
+	return currval('li_calls');
+end $$;
+create table li_three as select g / 100 as a, g / 10 % 10 as b, g % 10 as c from generate_series(0, 1999) g;
+create index li_three_i on li_three (a li_counted, b li_counted, c li_counted);
+vacuum analyze li_three;
+select li_comparisons('select * from li_three where a = any (li_every(0, 20, 1)) and b = any (li_every(0, 9, 1)) and c = any (li_every(1, 9, 2))') between 100 and 12500;
+
+-- equal entries, NULLs, and what follows the lists
+create table li_dup (a bigint, b smallint, c int, d int);
+insert into li_dup select nullif(g % 6, 4), g % 5, nullif(g % 7, 3), g % 31 from generate_series(1, 300) g, generate_series(1, 25);
+create index on li_dup (a desc, b, c nulls first, d);
+vacuum analyze li_dup;
+create function li_dups() returns table (c text, same boolean, rows bigint)
+language plpgsql as $$
+declare
+	r record;
+begin
+	foreach c in array array[
+		'a in (1, 3, 5) and b in (0, 2)',
+		'a in (0, 1, 2, 9) and b in (0, 2, 4) and c in (0, 1, 6)',
+		'a in (0, 1, 2, 9) and b in (0, 2, 4) and c is null and d in (1, 2, 30)',
+		'a is null and b = any (array[0, null, 2]::int2[]) and c in (5, 6)',
+		'a in (1, 2) and b = 3 and c in (1, 2, 4) and d > 3 and d < 20',
+		'a in (1, 2, 3) and b in (1, 2) and c is not null',
+		'a in (1, 2, 3) and b in (1, 2) and c < 4',
+		'a in (1, 2, 3) and b in (1, 2) and (c, d) > (4, 20)',
+		'a = any (array[5, 4, 3]::int4[]) and b in (1, 2) and c in (0, 5) and d = any (li_every(0, 30, 3))'] loop
+		r := anago_same('select * from li_dup where ' || c);
+		same := r.same;
+		rows := r.rows;
+		return next;
+	end loop;
+end $$;
+select * from li_dups();
+
 -- several processes, each with some of the combinations
 set parallel_setup_cost = 0;
 set parallel_tuple_cost = 0;
@@ -104,5 +156,7 @@ set anago.mode = static;
 select anago_same('select * from li_flat where a = any (li_every(0, 700, 2)) and b = any (li_every(0, 700, 2)) and c > 2');
 reset anago.mode;
 
-drop table li, li_outer, li_flat;
-drop function li_all(), li_b(int[]), li_every(int, int, int), li_descents(text);
+drop table li, li_outer, li_flat, li_three, li_dup;
+drop operator family li_counted using btree;
+drop sequence li_calls;
+drop function li_all(), li_dups(), li_b(int[]), li_every(int, int, int), li_descents(text), li_comparisons(text), li_cmp(int, int);

@@ -89,6 +89,7 @@ typedef struct AnagoKeys
 	AnagoKey   *key;
 	BTScanInsertData start;		/* keysz and nextkey are set by bind */
 	BTScanInsertData end;
+	int			nequal;			/* entries of both, the first, of equalities */
 	int			start_keysz;
 	int			end_keysz;
 	int			start_row_keysz;	/* up to the first member of a row */

@@ -407,6 +407,7 @@ classify(AnagoKeys *keys, Relation indexrel)
 		else if (column_is_not_null(keys, col))
 			keys->never = true;
 	}
+	keys->nequal = col;
 	if (col < natts)
 		init_bounds(keys, indexrel, col);
 	init_recheck(keys);

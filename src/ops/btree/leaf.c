@@ -31,6 +31,7 @@
 #include "ops/btree/combos.h"
 #include "ops/btree/leaf.h"
 #include "ops/btree/matches.h"
+#include "ops/btree/seek.h"
 
 /*
  * Matches of the page that is being looked at.  Of the step, as a comparison
@@ -167,30 +168,72 @@ collect_range(AnagoProbe *probe, Page page, bool from_start, bool *goes_on)
 		anago_bt_reaches(step->indexrel, &step->keys.end, page, P_HIKEY);
 }
 
+/*
+ * Matches among the tuples from `off` on that have the values of the bound
+ * combination in all columns with equalities; the first tuple behind them.
+ * Most have only one, so that a search is begun by the second.
+ */
+static OffsetNumber
+collect_equal(AnagoProbe *probe, Page page, OffsetNumber off, bool second)
+{
+	AnagoStep  *step = probe->step;
+	AnagoKeys  *keys = &step->keys;
+	OffsetNumber to = OffsetNumberNext(off);
+
+	if (anago_seek_is_open(keys, &probe->keys))
+	{
+		off = anago_bt_search_from(step->indexrel, &keys->start, page, off);
+		to = anago_bt_search_from(step->indexrel, &keys->end, page, off);
+	}
+	else if (second)
+		to = anago_bt_search_from(step->indexrel, &keys->end, page, to);
+	find_matches(probe, page, off, to);
+	return to;
+}
+
 /* Several: each tuple says which combination may be next, and that which tuple. */
 static void
 collect_run(AnagoProbe *probe, Page page, int from, int to, bool *goes_on)
 {
 	AnagoStep  *step = probe->step;
+	AnagoKeys  *keys = &step->keys;
 	BTPageOpaque opaque = BTPageGetOpaque(page);
 	OffsetNumber off = P_FIRSTDATAKEY(opaque);
 	OffsetNumber max = PageGetMaxOffsetNumber(page);
+	bool		is_open = anago_seek_is_open(keys, &probe->keys);
+	bool		must_bind = is_open || keys->nrecheck > 0 || probe->keys.prefix >= 0;
+	int			before = -1;
+	AnagoSeek	seek;
 
-	while (off <= max &&
-		   (from = anago_combo_reaching(probe, page, off, from, to)) < to)
+	seek.valid = 0;
+	while (off <= max)
 	{
-		OffsetNumber first = anago_bt_search_from(step->indexrel,
-												  &step->keys.start, page, off);
+		IndexTuple	itup = (IndexTuple) PageGetItem(page, PageGetItemId(page, off));
+		bool		equal;
+		int			combo = anago_seek(keys, &probe->keys,
+									   RelationGetDescr(step->indexrel), itup,
+									   &seek, &equal);
 
-		/* the end is known to be behind the tuple at `off` */
-		off = anago_bt_search_from(step->indexrel, &step->keys.end, page,
-								   first == off ? OffsetNumberNext(off) : first);
-		find_matches(probe, page, first, off);
-		if (off <= max)
+		equal &= combo >= from;
+		from = Max(from, combo);
+		if (from >= to)
+			break;
+		if (must_bind || from == before)
+			anago_keys_bind_combo(keys, &probe->keys, from);
+		if (equal)
+			off = collect_equal(probe, page, off, from == before);
+		else if (from == before)
+			off = anago_bt_search_from(step->indexrel, &keys->start, page,
+									   OffsetNumberNext(off));
+		else
+			off = OffsetNumberNext(off);
+		before = from;
+		/* what is left of its tuples on this page is behind its end */
+		if (equal && is_open && off <= max)
 			from++;
 	}
 	*goes_on = !P_RIGHTMOST(opaque) &&
-		anago_combo_reaching(probe, page, P_HIKEY, from, to) < to;
+		anago_combo_reaching(probe, page, P_HIKEY, Min(from, to), to) < to;
 }
 
 AnagoMatches *
