@@ -11,6 +11,25 @@ TYPES = {"a": "int", "b": "bigint", "c": "smallint", "id": "int"}
 LONG = 120                  # elements of a long list
 MANY_TYPES = ("smallint", "int", "bigint")
 
+FILL = f"""insert into bounds
+    select i, nullif(i * 7 % {HIGH['a']}, 3),
+           nullif(hashint4(i) & 1023, 5) % {HIGH['b']},
+           nullif(i / 11 % {HIGH['c']}, 7), repeat('f', i % 300)
+      from generate_series({{low}}, {{high}}) i on conflict do nothing"""
+
+
+def change(rng) -> str:
+    """A statement that moves entries of the indexes, splits or empties pages."""
+    low = rng.randint(1, 2 * ROWS)
+    column = rng.choice("abc")
+    value = rng.randint(0, HIGH[column])
+    return rng.choice([
+        FILL.format(low=low, high=low + rng.choice([0, 30, 2000])),
+        f"update bounds set {column} = nullif(({column} + 3) % {HIGH[column]}, 1) "
+        f"where id between {low} and {low + rng.choice([1, 30, 300])}",
+        f"delete from bounds where id between {low} and {low + rng.choice([1, 500])}",
+        f"delete from bounds where {column} between {value} and {value + 2}"])
+
 
 class Bounds(Kind):
     NAME = "bounds"
@@ -20,11 +39,7 @@ class Bounds(Kind):
         conn.execute(f"""
             create table bounds (id int primary key, a int, b bigint, c smallint,
                 filler text);
-            insert into bounds
-            select i, nullif(i * 7 % {HIGH['a']}, 3),
-                nullif(hashint4(i) & 1023, 5) % {HIGH['b']},
-                nullif(i / 11 % {HIGH['c']}, 7), repeat('f', i % 300)
-              from generate_series(1, {ROWS}) i;
+            {FILL.format(low=1, high=ROWS)};
             create index on bounds (a, b, c);
             create index on bounds (b desc, c nulls first);
             create index on bounds (c, a desc, id)""")

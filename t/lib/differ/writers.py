@@ -9,7 +9,7 @@ import threading
 
 import psycopg
 
-from differ import tables
+from differ import bounds, tables
 
 # Rows of a bulk insert: some dozens of leaf pages, split as they fill.
 BULK_ROWS = 4_000
@@ -57,8 +57,8 @@ class Writer(_Changer):
         action = self.rng.choices(
             [self._insert, self._update_hot, self._update_key, self._delete_few,
              self._bulk_insert, self._delete_range, self._lock_rows,
-             self._truncate_side],
-            [6, 6, 6, 4, 1, 1, 1, 0.3])[0]
+             self._truncate_side, self._change_bounds],
+            [6, 6, 6, 4, 1, 1, 1, 0.3, 4])[0]
         try:
             with conn.transaction():
                 action(conn)
@@ -152,6 +152,9 @@ class Writer(_Changer):
         conn.execute(tables.SIDE_TABLE.fill.format(
             low=1, high=self.rng.randint(1, tables.SIDE)))
 
+    def _change_bounds(self, conn):
+        conn.execute(bounds.change(self.rng))
+
 
 class Vacuumer(_Changer):
     """VACUUM in all its forms, ANALYZE, CHECKPOINT."""
@@ -159,7 +162,7 @@ class Vacuumer(_Changer):
     PAUSES = (0, 0.02, 0.2)
 
     def _once(self, conn):
-        table = self.rng.choice(tables.TABLES).name
+        table = self.rng.choice([*(t.name for t in tables.TABLES), "bounds"])
         statement = self.rng.choices(
             [f"vacuum {table}", f"vacuum (index_cleanup on) {table}",
              f"vacuum (freeze) {table}", f"analyze {table}", "checkpoint",
