@@ -84,6 +84,26 @@ set work_mem = '1MB';
 select * from mem_bounded('select sum(length(s.big)), count(mem2.pad) from
 	(select g, repeat(''x'', 100000 + g) as big from generate_series(1, 200) g offset 0) s join mem2 on mem2.id = s.g', 1, 1536);
 
+-- so have wide columns that a step computes, however many rows of one block match
+create table mem4 (ref int, id int);
+insert into mem4 select g % 11, (g * 7919) % 2000 from generate_series(1, 2400) g;
+create index mem4_ref on mem4 (ref);
+create table mem5 as select g as ref, g * 2 as id from generate_series(0, 99) g;
+create index mem5_id on mem5 (id);
+vacuum analyze mem4, mem5;
+create function mem_computed() returns text language sql as $$
+	select 'select sum(length(s.big)), count(mem2.pad) from mem5
+		left join (select ref, id, coalesce(repeat(''x'', 100000 + id), ''none'') as big from mem4) s on s.ref = mem5.ref
+		left join mem2 on mem2.id = s.id where mem5.id between 0 and 20' $$;
+set anago.io_method = sim;
+set anago.sim_hit_rate = 0;
+set anago.sim_delay = 100;
+set enable_seqscan = off;
+select * from mem_bounded(mem_computed(), 3, 2048);
+reset anago.io_method;
+select s.* from anago_same(mem_computed()) s;
+reset enable_seqscan;
+
 -- a value that is stored out of line stays there
 alter table mem1 alter pad set storage external;
 update mem1 set pad = repeat('x', 100000) where id < 100;

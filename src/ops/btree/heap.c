@@ -81,10 +81,8 @@ visit_begin(AnagoProbe *probe, AnagoMatches *matches, int from, int to, Buffer b
 			continue;
 		}
 		visit->which[visit->n++] = from;
-		pgstat_count_heap_fetch(step->indexrel);
 	}
 	LockBuffer(buf, BUFFER_LOCK_UNLOCK);
-	step->op.counters.fetched += visit->n;
 	anago_row_bind(step->op.pipeline, probe->row);
 	return from;
 }
@@ -96,8 +94,19 @@ visit_end(AnagoStep *step)
 	step->visit->buf = InvalidBuffer;
 }
 
+/*
+ * Is there no memory any more for rows of this block?  Then it is better asked
+ * for a second time: a row may be as large as it likes.
+ */
+static inline bool
+has_become_short(const AnagoStep *step)
+{
+	return anago_sched_is_short(step->op.pipeline->sched) &&
+		anago_op_room(step->op.next) <= 0;
+}
+
 bool
-anago_heap_next(AnagoProbe *probe, AnagoMatches *matches)
+anago_heap_next(AnagoProbe *probe, AnagoMatches *matches, int *to)
 {
 	AnagoStep  *step = probe->step;
 	AnagoVisit *visit = step->visit;
@@ -106,6 +115,13 @@ anago_heap_next(AnagoProbe *probe, AnagoMatches *matches)
 	{
 		int			i = visit->next++;
 
+		if (i > 0 && has_become_short(step))
+		{
+			*to = visit->which[i];
+			break;
+		}
+		step->op.counters.fetched++;
+		pgstat_count_heap_fetch(step->indexrel);
 		/* an emitted row may have been materialized by the executor */
 		anago_row_bind(step->op.pipeline, probe->row);
 		if (step->desc->index_only)
@@ -138,17 +154,6 @@ anago_heap_visit(AnagoProbe *probe, AnagoMatches *matches, int from, int to)
 
 /* --- the task --- */
 
-/*
- * Is there no memory any more for rows of this block?  Then it is better asked
- * for a second time: a row may be as large as it likes.
- */
-static inline bool
-has_become_short(const AnagoStep *step)
-{
-	return anago_sched_is_short(step->op.pipeline->sched) &&
-		anago_op_room(step->op.next) <= 0;
-}
-
 static AnagoVerdict
 heap_run(AnagoTask *task)
 {
@@ -175,7 +180,7 @@ heap_run(AnagoTask *task)
 			continue;
 		}
 		self->next = visit_begin(probe, self->matches, self->next, self->to, buf);
-		while (anago_heap_next(probe, self->matches))
+		while (anago_heap_next(probe, self->matches, &self->next))
 			ANAGO_PASS_ON(task, &step->op, probe->row);
 	}
 	anago_matches_release(step, self->matches);

@@ -29,8 +29,12 @@ extern void anago_heap_become(AnagoTask *task, AnagoProbe *probe,
  */
 extern int	anago_heap_visit(AnagoProbe *probe, AnagoMatches *matches, int from, int to);
 
-/* Put the visit's next match that is to go on into the wide slot. */
-extern bool anago_heap_next(AnagoProbe *probe, AnagoMatches *matches);
+/*
+ * Put the visit's next match that is to go on into the wide slot.  Where rows
+ * have taken all memory the visit ends before its time, and *to is set back to
+ * the match that is to be looked up next.
+ */
+extern bool anago_heap_next(AnagoProbe *probe, AnagoMatches *matches, int *to);
 
 /* Let go of the pin of a visit that was given up half way. */
 extern void anago_heap_abandon(AnagoStep *step);

@@ -495,7 +495,7 @@ range_run(AnagoTask *task)
 			CHECK_FOR_INTERRUPTS();
 			if (visit_run(self))
 			{
-				while (anago_heap_next(probe, self->matches))
+				while (anago_heap_next(probe, self->matches, &self->next_match))
 					ANAGO_PASS_ON(task, &step->op, probe->row);
 				if (!anago_op_has_tasks(step->op.next))
 					continue;
