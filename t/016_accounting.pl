@@ -92,6 +92,31 @@ for my $method ('uring', 'pgaio')
 	$session->quit;
 }
 
+# Others bring in what is on its way: it was read all the same, and what was
+# counted once is not taken back.
+SKIP:
+{
+	skip 'no pg_stat_statements', 2
+	  unless $node->safe_psql('postgres', "select count(*) from pg_available_extensions where name = 'pg_stat_statements'");
+	$node->append_conf('postgresql.conf', "shared_preload_libraries = 'pg_stat_statements'\nshared_buffers = '64MB'\n");
+	$node->restart;
+	$node->safe_psql('postgres', 'create extension pg_stat_statements');
+	cold();
+	my $session = Anago::session($node, 'anago.io_method' => 'uring');
+	$session->query_safe("begin; declare c no scroll cursor for $scan");
+	$session->query_safe('fetch 1 in c');
+	$session->query_safe('set anago.enable = off; select count(pad) from a; set enable_seqscan = off; set enable_bitmapscan = off');
+	$session->query_safe('select count(k) from a where k >= 0');
+	$session->query_safe('move 99999 in c');
+	$session->query_safe('commit');
+	my ($first, $rest) = split /\n/, $session->query_safe(
+		"select shared_blks_read from pg_stat_statements where query ~ ' in c\$' order by query");
+	note("read by the first FETCH: $first, by the other: $rest");
+	cmp_ok($first, '>', 0, 'a cursor: the first FETCH has issued reads');
+	cmp_ok($rest, '>=', 0, 'and the next one counts none less than nothing');
+	$session->quit;
+}
+
 # Half a second's wait is a read's time, once.
 SKIP:
 {

@@ -345,26 +345,38 @@ uring_wait(AnagoIo *base)
 		anago_ring_sleep();
 }
 
-/* It is ReadBuffer() now that counts the block, as read or as a hit. */
-static Buffer
-uring_finish(AnagoIo *base, AnagoIoRead *read)
-{
-	if (read->issue == ANAGO_IO_ISSUED)
-		pgBufferUsage.shared_blks_read--;
-	return ReadBuffer(read->rel, read->blkno);
-}
-
 /*
- * The device has read the block, or will, and no ReadBuffer() counts it.  In
+ * The device has read the block, or will, and no ReadBuffer() counts that.  In
  * BUFFERS it was counted when it was issued.
  */
 static void
-uring_count_given_up(const AnagoIoRead *read)
+uring_count_read(const AnagoIoRead *read)
 {
-	if (read->issue != ANAGO_IO_ISSUED)
-		return;
 	pgstat_count_buffer_read(read->rel);
 	anago_count_read_op();
+}
+
+/*
+ * It is ReadBuffer() now that counts the block as read; unless another process
+ * has brought it in meanwhile, and it counts a hit.
+ */
+static Buffer
+uring_finish(AnagoIo *base, AnagoIoRead *read)
+{
+	int64		others;
+	Buffer		buffer;
+
+	if (read->issue != ANAGO_IO_ISSUED)
+		return ReadBuffer(read->rel, read->blkno);
+
+	others = --pgBufferUsage.shared_blks_read;
+	buffer = ReadBuffer(read->rel, read->blkno);
+	if (pgBufferUsage.shared_blks_read == others)
+	{
+		pgBufferUsage.shared_blks_read++;
+		uring_count_read(read);
+	}
+	return buffer;
 }
 
 static void
@@ -378,7 +390,8 @@ uring_forget(AnagoIo *base, AnagoIoRead *read)
 		io->slots[read->slot].read = NULL;
 		read->slot = -1;
 	}
-	uring_count_given_up(read);
+	if (read->issue == ANAGO_IO_ISSUED)
+		uring_count_read(read);
 }
 
 const AnagoIoMethodOps anago_io_uring_ops = {
