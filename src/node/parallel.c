@@ -298,6 +298,18 @@ anago_parallel_initialize_worker(CustomScanState *node, shm_toc *toc,
 													  ParallelWorkerNumber));
 }
 
+/* The worker may be about to publish the next ones. */
+static void
+take_counters(AnagoScanState *state, int worker)
+{
+	LWLock	   *lock = &state->segment->participants[worker + 1].lock;
+
+	LWLockAcquire(lock, LW_SHARED);
+	anago_counters_add(state->workers[worker],
+					   anago_segment_counters(state->segment, worker));
+	LWLockRelease(lock);
+}
+
 /*
  * No more rows are wanted.  In the leader, core calls this before it waits for
  * the workers, so that these are told; what they have counted by now is taken,
@@ -313,8 +325,7 @@ anago_parallel_shutdown(CustomScanState *node)
 		return;
 	anago_share_stop(state->segment);
 	for (int i = 0; i < state->segment->nparticipants - 1; i++)
-		anago_counters_add(state->workers[i],
-						   anago_segment_counters(state->segment, i));
+		take_counters(state, i);
 	keep_peak(state);
 	state->segment = NULL;
 	state->pool = NULL;

@@ -11,6 +11,7 @@
 
 #include "io/io.h"
 #include "pipeline/state.h"
+#include "shared/share.h"
 
 /*
  * Most bytes that were allocated at one time since the last rescan.  Rows, the
@@ -59,8 +60,17 @@ anago_pipeline_count(const AnagoPipeline *pipeline, AnagoCounters *counters)
 void
 anago_pipeline_publish(AnagoPipeline *pipeline)
 {
+	AnagoCounters now;
+	LWLock	   *lock;
+
 	if (pipeline->peers.published == NULL)
 		return;
-	anago_pipeline_count(pipeline, pipeline->peers.published);
-	pipeline->peers.published->fallbacks += anago_io_fallbacks();
+	anago_pipeline_count(pipeline, &now);
+	now.fallbacks += anago_io_fallbacks();
+
+	/* against the leader, which may be taking them at any moment */
+	lock = &anago_share_self(pipeline->peers.share)->lock;
+	LWLockAcquire(lock, LW_EXCLUSIVE);
+	memcpy(pipeline->peers.published, &now, anago_counters_size(pipeline->nsteps));
+	LWLockRelease(lock);
 }

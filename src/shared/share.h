@@ -68,7 +68,7 @@ typedef struct AnagoParticipant
 								 * inside of it */
 	pg_atomic_uint32 load;		/* live tasks, at its latest look around */
 	PGPROC	   *proc;			/* from ACTIVE on */
-	LWLock		lock;			/* of the following; */
+	LWLock		lock;			/* of the following, and its counters; */
 	pg_atomic_uint32 letters;	/* in its box: may be looked at without */
 	int			box;			/* in the pool, or ANAGO_NO_BOX */
 } AnagoParticipant;
