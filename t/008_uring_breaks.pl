@@ -51,8 +51,15 @@ plan skip_all => 'this kernel does not let us refuse io_uring' unless may_refuse
 
 my $query =
   'select a.id, b.id, b.v from a join b on b.aid = a.id where a.k between 100 and 400';
-my $node = Anago::new_server('breaks', shared_buffers => '1MB');
-Anago::make_tables($node, 4000);
+# so few processes that each may have some blocks pinned, and more data than
+# buffers
+my $node = Anago::new_server('breaks',
+	shared_buffers => '6MB',
+	max_connections => 5,
+	max_worker_processes => 2,
+	autovacuum_worker_slots => 1,
+	max_wal_senders => 0);
+Anago::make_tables($node, 10000);
 plan skip_all => 'no uring here: refused already, or a build without it'
   if Anago::method_used($node, 'uring') ne 'uring';
 

@@ -30,7 +30,7 @@ sub build_next
 	system("cp -r '$root/Makefile' '$root/anago.control' $root/anago--*.sql '$root/src' '$sources'") == 0
 	  or return 0;
 	return system("env -u MAKELEVEL CCACHE_DISABLE=1 make -s -C '$sources' PG_CONFIG='$pg_config' "
-		  . "COPT=-DANAGO_LAYOUT_VERSION=2 anago.so >'$sources/log' 2>&1") == 0;
+		  . "COPT='-O0 -DANAGO_LAYOUT_VERSION=2' anago.so >'$sources/log' 2>&1") == 0;
 }
 
 plan skip_all => 'no make here, or no sources' if !build_next() && !-e "$sources/log";
@@ -53,11 +53,8 @@ my $node = Anago::new_parallel_server('upgrade',
 Anago::make_tables($node, 5000);
 
 # Those of the extension would load the file in $libdir as a second library.
-$node->safe_psql('postgres', "create function counters(out queries bigint, out rows bigint,
-		out tasks bigint, out hits bigint, out reads bigint, out shared_reads bigint,
-		out sync_reads bigint, out latency_us bigint, out fallbacks bigint,
-		out stats_reset timestamptz, out scope text)
-	as 'anago', 'anago_stats' language c");
+my $columns = $node->safe_psql('postgres', "select pg_get_function_arguments('anago_stats()'::regprocedure)");
+$node->safe_psql('postgres', "create function counters($columns) as 'anago', 'anago_stats' language c");
 
 my $parallel = Anago::digest('select id, k from a where k < 2000');
 my $alone = "set max_parallel_workers_per_gather = 0; $parallel; reset max_parallel_workers_per_gather";
