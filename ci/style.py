@@ -224,14 +224,14 @@ def places(root):
 
 
 def properties(root):
-    """Names in src/node/explain*.c against the part on structured formats."""
+    """Names that EXPLAIN prints against the part on structured formats."""
     doc = (root / "docs/monitoring.md").read_text().partition("### JSON")[2]
     known = set(re.findall(r"`([^`]+)`", doc.partition("\n## ")[0]))
     printed = set()
-    for path in files(root, ".c", under="src/node"):
+    for path in files(root, ".c", under="src"):
         printed.update(re.findall(
-            r'(?:ExplainProperty\w+|ExplainOpenGroup|show_expr)'
-            r'\(\s*(?:&?cxt,\s*)?"([^"]+)"', path.read_text()))
+            r'(?:ExplainProperty\w+|ExplainOpenGroup|anago_explain_expr)'
+            r'\(\s*(?:&?(?:cxt\.)?ex,\s*)?"([^"]+)"', path.read_text()))
     if not printed or not known:
         yield "docs/monitoring.md: no properties found"
     for name in sorted(printed - known):

@@ -3,18 +3,14 @@
  * explain.c
  *	  EXPLAIN of AnagoScan and AnagoJoin.
  *
- * A group for each step of the pipeline; under ANALYZE the rows that went in
- * and out of it.  What differs from run to run (tasks, reads, times) is shown
+ * A group for each step of the pipeline, which the step writes itself; under
+ * ANALYZE the rows that went in and out of it.  What differs from run to run (tasks, reads, times) is shown
  * with BUFFERS or TIMING only, so that tests can turn it off.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
-#include "nodes/makefuncs.h"
-#include "utils/builtins.h"
-#include "utils/lsyscache.h"
-#include "utils/memutils.h"
 #include "utils/ruleutils.h"
 
 #include "compat.h"
@@ -24,168 +20,9 @@ typedef struct ExplainCxt
 {
 	AnagoScanState *state;
 	ExplainState *es;
-	List	   *deparse;
-	bool		prefix;			/* write Vars with their table's name */
+	AnagoExplain ex;			/* what operators get */
 	AnagoCounters counters;		/* of all processes */
 } ExplainCxt;
-
-/* Core's ExplainIndentText() is not exported by all versions. */
-static void
-indent_text(ExplainState *es)
-{
-	Assert(es->format == EXPLAIN_FORMAT_TEXT);
-	appendStringInfoSpaces(es->str, es->indent * 2);
-}
-
-/* --- what a step is --- */
-
-static const char *
-join_label(const ExplainCxt *cxt, int step)
-{
-	const AnagoPipelineDesc *desc = cxt->state->desc;
-
-	if (step == 0 && !desc->child_source)
-		return NULL;
-	switch (desc->steps[step].jointype)
-	{
-		case JOIN_LEFT:
-			return "Left";
-		case JOIN_SEMI:
-			return "Semi";
-		case JOIN_ANTI:
-			return "Anti";
-		default:
-			return "Inner";
-	}
-}
-
-static void
-show_expr(ExplainCxt *cxt, const char *label, List *quals)
-{
-	char	   *text;
-
-	if (quals == NIL)
-		return;
-	text = deparse_expression((Node *) make_ands_explicit(quals), cxt->deparse,
-							  cxt->prefix, false);
-	ExplainPropertyText(label, text, cxt->es);
-}
-
-/* "name alias", each quoted as needed, with the schema if verbose. */
-static char *
-relation_text(const ExplainCxt *cxt, Index rti)
-{
-	RangeTblEntry *rte = list_nth(cxt->es->rtable, rti - 1);
-	char	   *alias = list_nth(cxt->es->rtable_names, rti - 1);
-	char	   *name = get_rel_name(rte->relid);
-	StringInfoData buf;
-
-	initStringInfo(&buf);
-	if (cxt->es->verbose)
-		appendStringInfo(&buf, "%s.",
-						 quote_identifier(get_namespace_name_or_temp(get_rel_namespace(rte->relid))));
-	appendStringInfoString(&buf, quote_identifier(name));
-	if (alias != NULL && strcmp(alias, name) != 0)
-		appendStringInfo(&buf, " %s", quote_identifier(alias));
-	return buf.data;
-}
-
-static void
-show_step_text(const ExplainCxt *cxt, int step)
-{
-	const AnagoStepDesc *sd = &cxt->state->desc->steps[step];
-	const char *join = join_label(cxt, step);
-	StringInfo	str = cxt->es->str;
-
-	indent_text(cxt->es);
-	appendStringInfo(str, "Step %d: ", step + 1);
-	if (join != NULL)
-		appendStringInfo(str, "%s Join, ", join);
-	appendStringInfo(str, "%s using %s on %s\n",
-					 sd->index_only ? "Index Only Scan" : "Index Scan",
-					 quote_identifier(get_rel_name(sd->indexid)),
-					 relation_text(cxt, sd->scanrelid));
-	cxt->es->indent++;
-}
-
-static void
-show_step_structured(const ExplainCxt *cxt, int step)
-{
-	const AnagoStepDesc *sd = &cxt->state->desc->steps[step];
-	const char *join = join_label(cxt, step);
-	RangeTblEntry *rte = list_nth(cxt->es->rtable, sd->scanrelid - 1);
-	char	   *alias = list_nth(cxt->es->rtable_names, sd->scanrelid - 1);
-
-	ExplainPropertyText("Access",
-						sd->index_only ? "Index Only Scan" : "Index Scan",
-						cxt->es);
-	if (join != NULL)
-		ExplainPropertyText("Join Type", join, cxt->es);
-	ExplainPropertyText("Index Name", get_rel_name(sd->indexid), cxt->es);
-	ExplainPropertyText("Relation Name", get_rel_name(rte->relid), cxt->es);
-	if (cxt->es->verbose)
-		ExplainPropertyText("Schema",
-							get_namespace_name_or_temp(get_rel_namespace(rte->relid)),
-							cxt->es);
-	if (alias != NULL)
-		ExplainPropertyText("Alias", alias, cxt->es);
-}
-
-static void
-show_step_counters(const ExplainCxt *cxt, int step)
-{
-	const AnagoStepCounters *c = &cxt->counters.steps[step];
-	ExplainState *es = cxt->es;
-	bool		index_only = cxt->state->desc->steps[step].index_only;
-
-	if (es->format == EXPLAIN_FORMAT_TEXT)
-	{
-		indent_text(es);
-		appendStringInfo(es->str,
-						 "Probes: " INT64_FORMAT "  Entries: " INT64_FORMAT
-						 "  Rows: " INT64_FORMAT, c->probes, c->tids, c->rows);
-		if (c->filtered > 0)
-			appendStringInfo(es->str, "  Removed by Filter: " INT64_FORMAT,
-							 c->filtered);
-		if (index_only)
-			appendStringInfo(es->str, "  Heap Fetches: " INT64_FORMAT,
-							 c->tids - c->index_only);
-		appendStringInfoChar(es->str, '\n');
-		return;
-	}
-	ExplainPropertyInteger("Probes", NULL, c->probes, es);
-	ExplainPropertyInteger("Index Descents", NULL, c->descents, es);
-	ExplainPropertyInteger("Index Entries", NULL, c->tids, es);
-	ExplainPropertyInteger("Heap Tuples", NULL, c->fetched, es);
-	ExplainPropertyInteger("Rows Removed by Filter", NULL, c->filtered, es);
-	if (index_only)
-		ExplainPropertyInteger("Heap Fetches", NULL, c->tids - c->index_only, es);
-	ExplainPropertyInteger("Rows", NULL, c->rows, es);
-}
-
-static void
-show_step(ExplainCxt *cxt, int step)
-{
-	const AnagoStepDesc *sd = &cxt->state->desc->steps[step];
-	ExplainState *es = cxt->es;
-	bool		text = es->format == EXPLAIN_FORMAT_TEXT;
-
-	ExplainOpenGroup("Step", NULL, true, es);
-	if (text)
-		show_step_text(cxt, step);
-	else
-		show_step_structured(cxt, step);
-	show_expr(cxt, "One-Time Filter", sd->exprs[ANAGO_EXPRS_GATE]);
-	show_expr(cxt, "Index Cond", sd->exprs[ANAGO_EXPRS_SHOW_COND]);
-	show_expr(cxt, "Filter", sd->exprs[ANAGO_EXPRS_FILTER]);
-	show_expr(cxt, "Join Filter", sd->exprs[ANAGO_EXPRS_JOIN]);
-	show_expr(cxt, "Row Filter", sd->exprs[ANAGO_EXPRS_OTHER]);
-	if (es->analyze)
-		show_step_counters(cxt, step);
-	if (text)
-		es->indent--;
-	ExplainCloseGroup("Step", NULL, true, es);
-}
 
 /* --- how it ran --- */
 
@@ -232,7 +69,7 @@ show_sync_text(ExplainState *es, const AnagoPageCounters *pages)
 {
 	if (pages->sync_reads == 0)
 		return;
-	indent_text(es);
+	anago_explain_indent(es);
 	appendStringInfoString(es->str, "Synchronous:");
 	for (int i = 0; i < ANAGO_SYNC_REASONS; i++)
 		if (pages->sync[i] > 0)
@@ -259,11 +96,11 @@ show_run_text(const ExplainCxt *cxt, const AnagoCounters *c, double mean)
 	ExplainState *es = cxt->es;
 	StringInfo	str = es->str;
 
-	indent_text(es);
+	anago_explain_indent(es);
 	appendStringInfo(str, "Tasks: " INT64_FORMAT "  Peak: %d of %d bytes  Memory: "
 					 INT64_FORMAT "kB\n", c->sched.tasks, c->sched.live_peak,
 					 ANAGO_TASK_SIZE, memory_kb(c));
-	indent_text(es);
+	anago_explain_indent(es);
 	appendStringInfo(str, "Reads: method=%s issued=" INT64_FORMAT
 					 " shared=" INT64_FORMAT " synchronous=" INT64_FORMAT
 					 " hits=" INT64_FORMAT, method_text(c), c->pages.reads,
@@ -275,7 +112,7 @@ show_run_text(const ExplainCxt *cxt, const AnagoCounters *c, double mean)
 	show_sync_text(es, &c->pages);
 	if (c->pages.reads == 0)
 		return;
-	indent_text(es);
+	anago_explain_indent(es);
 	appendStringInfo(str, "In Flight: peak=" INT64_FORMAT " mean=%.1f",
 					 c->pages.inflight_peak, mean);
 	if (es->timing)
@@ -327,7 +164,7 @@ show_process(const ExplainCxt *cxt, int worker, const AnagoCounters *c)
 	ExplainOpenGroup("Process", NULL, true, es);
 	if (es->format == EXPLAIN_FORMAT_TEXT)
 	{
-		indent_text(es);
+		anago_explain_indent(es);
 		if (worker < 0)
 			appendStringInfoString(es->str, "Leader:");
 		else
@@ -392,16 +229,22 @@ anago_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 
 	cxt.state = state;
 	cxt.es = es;
-	cxt.deparse = set_deparse_context_plan(es->deparse_cxt, node->ss.ps.plan,
-										   ancestors);
-	cxt.prefix = list_length(es->rtable) > 1 || es->verbose;
+	cxt.ex.es = es;
+	cxt.ex.deparse = set_deparse_context_plan(es->deparse_cxt,
+											  node->ss.ps.plan, ancestors);
+	cxt.ex.prefix = list_length(es->rtable) > 1 || es->verbose;
 
 	anago_parallel_sum(state, &cxt.counters);
 
-	show_expr(&cxt, "One-Time Filter", state->desc->gate);
+	anago_explain_expr(&cxt.ex, "One-Time Filter", state->desc->gate);
 	ExplainOpenGroup("Steps", "Steps", false, es);
 	for (int i = 0; i < state->desc->nsteps; i++)
-		show_step(&cxt, i);
+	{
+		const AnagoOp *op = anago_pipeline_op(state->pipeline, i);
+
+		op->kind->explain(op, &cxt.ex,
+						  es->analyze ? &cxt.counters.steps[i] : NULL);
+	}
 	ExplainCloseGroup("Steps", "Steps", false, es);
 
 	if (es->analyze && cxt.counters.started && (es->buffers || es->timing))

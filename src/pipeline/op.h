@@ -41,6 +41,7 @@
 #include "access/attnum.h"
 #include "pipeline/counters.h"
 #include "pipeline/desc.h"
+#include "pipeline/explain.h"
 #include "sched/task.h"
 #include "shared/ranges.h"
 
@@ -68,7 +69,7 @@ typedef struct AnagoOpKind
 
 	/*
 	 * Open what it needs, but read no page; the AnagoOp is filled in, the rest
-	 * zero.  With EXEC_FLAG_EXPLAIN_ONLY nothing follows but end().  Or NULL.
+	 * zero.  With EXEC_FLAG_EXPLAIN_ONLY nothing follows but explain() and end().  Or NULL.
 	 */
 	void		(*begin) (AnagoOp *op, const AnagoPipelineDesc *desc, int eflags);
 
@@ -89,6 +90,13 @@ typedef struct AnagoOpKind
 
 	/* Rows that it can accept now (can be < 0).  NULL: there is always room. */
 	int			(*room) (const AnagoOp *op);
+
+	/*
+	 * A group of its own in EXPLAIN.  `counters` are those of all processes;
+	 * NULL: it did not run.  Or NULL.
+	 */
+	void		(*explain) (const AnagoOp *op, const AnagoExplain *ex,
+							const AnagoStepCounters *counters);
 
 	/* A source has none. */
 	AnagoAccepted (*accept) (AnagoOp *op, AnagoRow *outer);

@@ -10,6 +10,7 @@
  *	  row.c			rows in flight
  *	  peers.c		how a pipeline spreads over processes
  *	  counters.c	sums of what processes have done
+ *	  explain.c		what EXPLAIN of an operator is written with
  *
  *-------------------------------------------------------------------------
  */

@@ -22,6 +22,7 @@
  *	  values.c	what they compare with
  *	  tighten.c	the tightest of several on one column
  *	  order.c	what follows from the order of an index
+ *	  show.c	EXPLAIN
  *	  btree.h	what these share
  *
  *-------------------------------------------------------------------------
@@ -38,6 +39,7 @@
 #include "ops/btree/leaf.h"
 #include "ops/btree/probe.h"
 #include "ops/btree/range.h"
+#include "ops/btree/show.h"
 #include "ops/btree/span.h"
 #include "ops/ops.h"
 #include "pipeline/peers.h"
@@ -190,6 +192,7 @@ const AnagoOpKind anago_step_kind = {
 	.end = step_end,
 	.room = step_room,
 	.accept = step_accept,
+	.explain = anago_step_show,
 	.adopt = step_adopt,
 	.enter = step_enter,
 	.more = step_more,
