@@ -37,7 +37,7 @@ typedef enum AnagoNuma
  * Bound on reads in flight: of anago.max_inflight_reads, and so of the window,
  * of a ring's queues and of a method's slots.
  */
-#define ANAGO_MAX_INFLIGHT	4096
+#define ANAGO_MAX_INFLIGHT	16384
 
 extern PGDLLIMPORT bool anago_debug_force;
 extern PGDLLIMPORT bool anago_enable;

@@ -8,7 +8,7 @@ PLANNER_OFF = {"enable_hashjoin": 0.6, "enable_mergejoin": 0.6,
                "enable_material": 0.3, "enable_sort": 0.2,
                "enable_hashagg": 0.2, "enable_incremental_sort": 0.2}
 
-INFLIGHT = (1, 2, 3, 4, 7, 16, 64, 256, 1024, 4096)
+INFLIGHT = (1, 2, 3, 4, 7, 16, 64, 256, 1024, 16384)
 
 
 def planner(rng) -> dict:
