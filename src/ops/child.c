@@ -40,10 +40,10 @@ pull(ChildSource *source)
 
 	/* it may wait for other processes, so that nobody must wait for us then */
 	if (pipeline->peers.share != NULL)
-		anago_share_visit(pipeline->peers.share);
+		anago_share_cross(pipeline->peers.share);
 	from = ExecProcNode(source->child);
 	if (pipeline->peers.share != NULL)
-		anago_share_visit(pipeline->peers.share);
+		anago_share_cross(pipeline->peers.share);
 	if (TupIsNull(from))
 		return false;
 	pipeline->bound = NULL;

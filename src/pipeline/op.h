@@ -69,7 +69,8 @@ typedef struct AnagoOpKind
 
 	/*
 	 * Open what it needs, but read no page; the AnagoOp is filled in, the rest
-	 * zero.  With EXEC_FLAG_EXPLAIN_ONLY nothing follows but explain() and end().  Or NULL.
+	 * zero.  With EXEC_FLAG_EXPLAIN_ONLY nothing follows but explain() and
+	 * end().  Or NULL.
 	 */
 	void		(*begin) (AnagoOp *op, const AnagoPipelineDesc *desc, int eflags);
 
@@ -105,10 +106,10 @@ typedef struct AnagoOpKind
 	 * A step's, in a parallel query (peers.h).  adopt: a row that some other
 	 * process had accepted; it is bound, and the caller's reference goes to
 	 * the operator.  enter: the same with a row whose range others walk
-	 * already; take part in that.  There has been room at its first and its
-	 * second depth.  more: spawn what else this process has kept for the time
-	 * when nothing is ready; false: there is nothing.  A source or sink has
-	 * none.
+	 * already; walk it with them.  There has been room at its first depth for
+	 * the one, at its second for the other.  more: spawn what else this process
+	 * has kept for the time when nothing is ready; false: there is nothing.  A
+	 * source or sink has none.
 	 */
 	void		(*adopt) (AnagoOp *op, AnagoRow *row);
 	void		(*enter) (AnagoOp *op, AnagoRow *row, const AnagoRangeName *name,

@@ -70,8 +70,8 @@ enter_ranges(AnagoPipeline *pipeline)
 	int			slot;
 
 	while (all_have_room(pipeline, 1) &&
-		   (slot = anago_range_join(pipeline->peers.share, &name, bytes,
-									&generation)) >= 0)
+		   (slot = anago_range_enter(pipeline->peers.share, &name, bytes,
+									 &generation)) >= 0)
 	{
 		AnagoOp    *op = anago_pipeline_op(pipeline, name.step);
 

@@ -265,11 +265,11 @@ next_shared(AnagoPipeline *pipeline)
 {
 	bool		row;
 
-	anago_share_visit(pipeline->peers.share);
+	anago_share_cross(pipeline->peers.share);
 	do
 		row = anago_sched_run(pipeline->sched);
 	while (!row && anago_peers_more(pipeline));
-	anago_share_visit(pipeline->peers.share);
+	anago_share_cross(pipeline->peers.share);
 	if (!row)
 	{
 		let_go(pipeline);

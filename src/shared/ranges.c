@@ -125,7 +125,7 @@ anago_range_publish(AnagoShare *share, const AnagoRangeName *name,
 		range->name = *name;
 		memcpy(range->row, row, name->row_bytes);
 		range->at = *at;
-		share->joined[i] = *generation = ++range->generation;
+		share->entered[i] = *generation = ++range->generation;
 		LWLockRelease(&range->lock);
 		anago_share_changed(share->segment);
 		return i;
@@ -192,11 +192,11 @@ is_new(const AnagoShare *share, int slot)
 	const AnagoSharedRange *range = &share->pool->ranges[slot];
 
 	return in_use(range->generation) && range->node == share->segment->node &&
-		share->joined[slot] != range->generation;
+		share->entered[slot] != range->generation;
 }
 
 bool
-anago_range_to_join(const AnagoShare *share)
+anago_range_to_enter(const AnagoShare *share)
 {
 	for (int i = 0; i < share->pool->nranges; i++)
 		if (is_new(share, i))
@@ -205,13 +205,13 @@ anago_range_to_join(const AnagoShare *share)
 }
 
 int
-anago_range_join(AnagoShare *share, AnagoRangeName *name, char *row,
-				 uint32 *generation)
+anago_range_enter(AnagoShare *share, AnagoRangeName *name, char *row,
+				  uint32 *generation)
 {
 	for (int i = 0; i < share->pool->nranges; i++)
 	{
 		AnagoSharedRange *range = &share->pool->ranges[i];
-		bool		joined = false;
+		bool		entered = false;
 
 		if (!is_new(share, i))
 			continue;
@@ -220,11 +220,11 @@ anago_range_join(AnagoShare *share, AnagoRangeName *name, char *row,
 		{
 			*name = range->name;
 			memcpy(row, range->row, range->name.row_bytes);
-			share->joined[i] = *generation = range->generation;
-			joined = true;
+			share->entered[i] = *generation = range->generation;
+			entered = true;
 		}
 		LWLockRelease(&range->lock);
-		if (joined)
+		if (entered)
 			return i;
 	}
 	return -1;

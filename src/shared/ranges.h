@@ -160,13 +160,13 @@ extern bool anago_range_install(struct AnagoShare *share, int slot,
 								uint32 generation, const AnagoRangePage *from);
 
 /*
- * A published range that this process has not joined, or -1.  Copies its name
- * and row (ANAGO_SHARED_ROW_BYTES).  The process has joined it by that.
+ * A published range that this process has not entered, or -1.  Copies its name
+ * and row (ANAGO_SHARED_ROW_BYTES).  The process has entered it by that.
  */
-extern int	anago_range_join(struct AnagoShare *share, AnagoRangeName *name,
-							 char *row, uint32 *generation);
+extern int	anago_range_enter(struct AnagoShare *share, AnagoRangeName *name,
+							  char *row, uint32 *generation);
 
-/* Is there one to be joined? */
-extern bool anago_range_to_join(const struct AnagoShare *share);
+/* Is there one to be entered? */
+extern bool anago_range_to_enter(const struct AnagoShare *share);
 
 #endif							/* ANAGO_RANGES_H */

@@ -70,7 +70,7 @@ static void
 init_participant(AnagoParticipant *participant)
 {
 	pg_atomic_init_u32(&participant->presence, ANAGO_ABSENT);
-	pg_atomic_init_u32(&participant->visits, 0);
+	pg_atomic_init_u32(&participant->crossings, 0);
 	pg_atomic_init_u32(&participant->load, 0);
 	LWLockInitialize(&participant->lock, LWTRANCHE_PARALLEL_QUERY_DSA);
 	pg_atomic_init_u32(&participant->letters, 0);
@@ -251,7 +251,7 @@ bool
 anago_share_has_work(const AnagoShare *share)
 {
 	return !anago_letters_empty(anago_share_self(share)) ||
-		anago_range_to_join(share);
+		anago_range_to_enter(share);
 }
 
 /*
@@ -264,7 +264,7 @@ is_held_up(AnagoParticipant *other)
 {
 	uint32		event;
 
-	if ((pg_atomic_read_u32(&other->visits) & 1) != 0)
+	if ((pg_atomic_read_u32(&other->crossings) & 1) != 0)
 		return false;
 	/* `proc` was written before ACTIVE, which the caller has seen */
 	pg_read_barrier();

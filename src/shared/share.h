@@ -64,7 +64,7 @@ typedef enum AnagoPresence
 typedef struct AnagoParticipant
 {
 	pg_atomic_uint32 presence;	/* AnagoPresence; LEFT is set under the lock */
-	pg_atomic_uint32 visits;	/* entries to and exits from the run loop: odd
+	pg_atomic_uint32 crossings;	/* entries to and exits from the run loop: odd
 								 * inside of it */
 	pg_atomic_uint32 load;		/* live tasks, at its latest look around */
 	PGPROC	   *proc;			/* from ACTIVE on */
@@ -118,7 +118,7 @@ typedef struct AnagoShare
 	AnagoPool  *pool;
 	int			me;
 	bool		patient;		/* others' rows need not be read meanwhile */
-	uint32		joined[ANAGO_SHARED_RANGES];	/* generations that this
+	uint32		entered[ANAGO_SHARED_RANGES];	/* generations that this
 												 * process walks or has walked */
 } AnagoShare;
 
@@ -191,12 +191,12 @@ anago_share_stopped(const AnagoShare *share)
 
 /* The run loop is entered or left, or left for a child plan's code. */
 static inline void
-anago_share_visit(AnagoShare *share)
+anago_share_cross(AnagoShare *share)
 {
-	pg_atomic_uint32 *visits = &anago_share_self(share)->visits;
+	pg_atomic_uint32 *crossings = &anago_share_self(share)->crossings;
 
 	/* nobody else writes it */
-	pg_atomic_write_u32(visits, pg_atomic_read_u32(visits) + 1);
+	pg_atomic_write_u32(crossings, pg_atomic_read_u32(crossings) + 1);
 }
 
 /* Is there work here to be taken? */

@@ -174,8 +174,8 @@ anago_runs_find(AnagoProbe *probe, AnagoNextRun *next, int from, int to)
 }
 
 void
-anago_runs_visit(AnagoProbe *probe, AnagoNextRun *next, Buffer buf,
-				 int from, int to)
+anago_runs_see(AnagoProbe *probe, AnagoNextRun *next, Buffer buf,
+			   int from, int to)
 {
 	AnagoStep  *step = probe->step;
 	Page		page = BufferGetPage(buf);

@@ -54,7 +54,7 @@ extern bool anago_combo_child(AnagoProbe *probe, Page page, OffsetNumber child,
  *
  *		anago_runs_begin(probe, &next, from);
  *		while (anago_runs_find(probe, &next, from, to))
- *			read next.blkno, anago_runs_visit(probe, &next, buf, from, to);
+ *			read next.blkno, anago_runs_see(probe, &next, buf, from, to);
  */
 typedef struct AnagoNextRun
 {
@@ -69,7 +69,7 @@ extern bool anago_runs_find(AnagoProbe *probe, AnagoNextRun *next,
 							int from, int to);
 
 /* `buf` is pinned; it is given up. */
-extern void anago_runs_visit(AnagoProbe *probe, AnagoNextRun *next, Buffer buf,
-							 int from, int to);
+extern void anago_runs_see(AnagoProbe *probe, AnagoNextRun *next, Buffer buf,
+						   int from, int to);
 
 #endif							/* ANAGO_COMBOS_H */

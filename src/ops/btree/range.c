@@ -222,7 +222,7 @@ move_right(RangeTask *self, Page page)
 
 /* `page` is locked, or a copy. */
 static void
-visit_inner(RangeTask *self, Page page)
+see_inner(RangeTask *self, Page page)
 {
 	AnagoStep  *step = self->probe->step;
 	BTPageOpaque opaque = BTPageGetOpaque(page);
@@ -284,7 +284,7 @@ spawn_leaf(RangeTask *self)
 /* --- leaves --- */
 
 static void
-visit_leaf(RangeTask *self, Buffer buf)
+see_leaf(RangeTask *self, Buffer buf)
 {
 	AnagoStep  *step = self->probe->step;
 	Page		page = BufferGetPage(buf);
@@ -322,7 +322,7 @@ visit_leaf(RangeTask *self, Buffer buf)
 
 /* Go on as far as copies of inner pages lead. */
 static void
-visit_copies(RangeTask *self)
+see_copies(RangeTask *self)
 {
 	AnagoStep  *step = self->probe->step;
 	Page		page;
@@ -330,11 +330,11 @@ visit_copies(RangeTask *self)
 	bind_run(self);
 	while (self->blkno != InvalidBlockNumber &&
 		   (page = anago_inner_find(step->inner, self->blkno)) != NULL)
-		visit_inner(self, page);
+		see_inner(self, page);
 }
 
 static void
-visit_page(RangeTask *self, Buffer buf)
+see_page(RangeTask *self, Buffer buf)
 {
 	AnagoStep  *step = self->probe->step;
 	Page		page = BufferGetPage(buf);
@@ -346,10 +346,10 @@ visit_page(RangeTask *self, Buffer buf)
 	if (!P_ISLEAF(BTPageGetOpaque(page)))
 	{
 		anago_inner_add(step->inner, self->blkno, page);
-		visit_inner(self, page);
+		see_inner(self, page);
 	}
 	else
-		visit_leaf(self, buf);
+		see_leaf(self, buf);
 	LockBuffer(buf, BUFFER_LOCK_UNLOCK);
 	if (self->matches != NULL)
 		anago_leaf_prepare(step, self->matches);
@@ -464,11 +464,11 @@ range_run(AnagoTask *task)
 	while ((self->blkno != InvalidBlockNumber || self->span != NULL) &&
 		   !probe->done)
 	{
-		visit_copies(self);
+		see_copies(self);
 		if (self->blkno != InvalidBlockNumber)
 		{
 			ANAGO_AWAIT_PAGE(task, buf, pipeline->pages, step->indexrel, self->blkno);
-			visit_page(self, buf);
+			see_page(self, buf);
 		}
 		while (self->blkno == InvalidBlockNumber && self->span != NULL &&
 			   !probe->done)
@@ -556,7 +556,7 @@ probe_run(AnagoTask *task)
 		{
 			ANAGO_AWAIT_PAGE(task, buf, pipeline->pages, step->indexrel,
 							 self->next.blkno);
-			anago_runs_visit(probe, &self->next, buf, self->combo, self->combo_end);
+			anago_runs_see(probe, &self->next, buf, self->combo, self->combo_end);
 		}
 		ANAGO_AWAIT_ROOM(task, pipeline->sched, ANAGO_DEPTH_RANGE(step));
 		/* no other is to come: the task itself becomes that run's */

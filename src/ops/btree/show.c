@@ -124,7 +124,7 @@ show_counters(const AnagoStep *step, ExplainState *es,
 
 void
 anago_step_show(const AnagoOp *op, const AnagoExplain *ex,
-				   const AnagoStepCounters *counters)
+				const AnagoStepCounters *counters)
 {
 	const AnagoStep *step = (const AnagoStep *) op;
 	const AnagoStepDesc *sd = step->desc;

@@ -6,7 +6,7 @@
  *
  * A span is a copy of a page of level 1 and the children of it that are in the
  * range.  It belongs to one range task; in a parallel query it may be
- * published, after which the range tasks of all processes that join in take
+ * published, after which the range tasks of all processes that enter it take
  * children of it by turns (shared/ranges.h).
  *
  *-------------------------------------------------------------------------
