@@ -14,6 +14,7 @@
  *	  leaf.c	one leaf page
  *	  matches.c	what was found on it, on its way to the heap
  *	  combos.c	combinations of IN-list elements on a page
+ *	  seek.c	that of a tuple, list by list
  *	  fill.c	a match's columns in the wide slot
  *	  root.c	where walks of the index begin
  *	  inner.c	copies of inner pages
