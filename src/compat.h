@@ -193,7 +193,6 @@ anago_count_read_op(void)
 #include "access/nbtree.h"
 #include "commands/explain.h"
 #include "storage/bufmgr.h"
-#include "utils/pg_locale.h"
 #if PG_VERSION_NUM >= 170000
 #include "utils/injection_point.h"
 #endif
@@ -201,17 +200,6 @@ anago_count_read_op(void)
 #include "commands/explain_format.h"
 #include "commands/explain_state.h"
 #endif
-
-/* Does a collation compare bytes? */
-static inline bool
-anago_collation_is_c(Oid collation)
-{
-#if PG_VERSION_NUM >= 180000
-	return pg_newlocale_from_collation(collation)->collate_is_c;
-#else
-	return lc_collate_is_c(collation);
-#endif
-}
 
 /* 17: where a test can stop us; 18: with an argument. */
 #if PG_VERSION_NUM >= 180000

@@ -7,8 +7,14 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "access/transam.h"
+#include "catalog/pg_collation.h"
+#include "catalog/pg_database.h"
 #include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/syscache.h"
 
 #include "compat.h"
 #include "ops/btree/order.h"
@@ -69,6 +75,57 @@ type_order(Oid type)
 	}
 }
 
+/*
+ * Does a locale of a provider compare bytes?  Of libc's, those that are called
+ * so; and all that are built in (17 and later).
+ */
+static bool
+locale_is_c(char provider, const char *name)
+{
+	if (provider == 'b')
+		return true;
+	return provider == COLLPROVIDER_LIBC && name != NULL &&
+		(strcmp(name, "C") == 0 || strcmp(name, "POSIX") == 0);
+}
+
+/* A catalog's column of a locale's name, or NULL. */
+static char *
+locale_name(int cacheid, HeapTuple tuple, AttrNumber attno)
+{
+	bool		isnull;
+	Datum		name = SysCacheGetAttr(cacheid, tuple, attno, &isnull);
+
+	return isnull ? NULL : TextDatumGetCString(name);
+}
+
+/* By the catalogs: core's function for it needs the headers of ICU. */
+static bool
+collation_is_c(Oid collation)
+{
+	bool		result = false;
+	HeapTuple	tuple;
+
+	if (collation == DEFAULT_COLLATION_OID)
+	{
+		tuple = SearchSysCache1(DATABASEOID, ObjectIdGetDatum(MyDatabaseId));
+		if (HeapTupleIsValid(tuple))
+			result = locale_is_c(((Form_pg_database) GETSTRUCT(tuple))->datlocprovider,
+								 locale_name(DATABASEOID, tuple,
+											 Anum_pg_database_datcollate));
+	}
+	else
+	{
+		tuple = SearchSysCache1(COLLOID, ObjectIdGetDatum(collation));
+		if (HeapTupleIsValid(tuple))
+			result = locale_is_c(((Form_pg_collation) GETSTRUCT(tuple))->collprovider,
+								 locale_name(COLLOID, tuple,
+											 Anum_pg_collation_collcollate));
+	}
+	if (HeapTupleIsValid(tuple))
+		ReleaseSysCache(tuple);
+	return result;
+}
+
 bool
 anago_order_is_sure(Relation indexrel, int col, Oid righttype, Oid procid,
 					Oid opfuncid)
@@ -81,7 +138,7 @@ anago_order_is_sure(Relation indexrel, int col, Oid righttype, Oid procid,
 		left == ORDER_UNSURE)
 		return false;
 	if (left == ORDER_OF_TEXT &&
-		OidIsValid(collation) && !anago_collation_is_c(collation))
+		OidIsValid(collation) && !collation_is_c(collation))
 		return false;
 	if (left == ORDER_FIXED)
 		return righttype == indexrel->rd_opcintype[col];
