@@ -28,6 +28,9 @@ create function anago_gap(pages boolean, condition text) returns text
 language plpgsql as $$
 declare
 	answer text;
+	truth text := 'select ts from lt where ' ||
+		regexp_replace(condition, '\mts\M', '(ts + interval ''0'')', 'g');
+	right_ones timestamp[];
 	result text := 'none (t)';
 	missing int := 0;
 	stock timestamp[];
@@ -37,13 +40,14 @@ begin
 		truncate lt;
 		insert into lt select g, timestamp '2024-03-10 00:00' + (g - shift) * interval '5 min'
 			from generate_series(0, 100) g, generate_series(1, case when pages then 30 else 1 end);
-		answer := anago_wrong('select ts from lt where ' || condition,
-			'select ts from lt where ' || regexp_replace(condition, '\mts\M', '(ts + interval ''0'')', 'g'));
+		answer := anago_wrong('select ts from lt where ' || condition, truth);
 		if answer <> 'none (t)' then
 			result := format('shift %s: %s', shift, answer);
 		end if;
 
-		-- what stock's index scan finds is found
+		-- what stock's index scan finds is found, but for rows that fail the
+		-- condition, which 17 returns, too
+		execute format('select array_agg(ts) from (%s) t', truth) into right_ones;
 		set local enable_seqscan = off;
 		set local enable_bitmapscan = off;
 		execute 'select array_agg(ts) from lt where ' || condition into stock;
@@ -52,7 +56,8 @@ begin
 		execute 'select array_agg(ts) from lt where ' || condition into ours;
 		set local anago.enable = off;
 		set local enable_seqscan = on;
-		if exists (select unnest(stock) except all select unnest(ours)) then
+		if exists ((select unnest(stock) intersect all select unnest(right_ones))
+				   except all select unnest(ours)) then
 			missing := missing + 1;
 		end if;
 		exit when pages and shift = 5;
