@@ -70,8 +70,8 @@ for my $method ('uring', 'pgaio')
 {
 	my $session = Anago::session($node, 'anago.io_method' => $method);
 
-	for my $case (['scan', $scan], ['LIMIT', "$scan limit 20"], ['join', $join],
-		['join with LIMIT', "$join limit 5"], ['semijoin', $semi])
+	for my $case (['scan', $scan], ['LIMIT', "$scan limit 300"], ['join', $join],
+		['join with LIMIT', "$join limit 300"], ['semijoin', $semi])
 	{
 		my ($name, $query) = ("$method, $case->[0]", $case->[1]);
 		my $got = measured($session, $query);
