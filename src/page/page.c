@@ -434,13 +434,15 @@ window_paid(const AnagoPages *pages)
 static void
 grow_window(AnagoPages *pages)
 {
+	int			wider = Min(pages->window * 2, pages->capacity);
+
 	if (pages->nwanted == 0 || window_room(pages) > 0 ||
 		pages->window == pages->capacity ||
-		pages->window * 2 > window_paid(pages) ||
+		wider > window_paid(pages) ||
 		pages->window > window_now(pages) ||
 		pages->latency_us > ANAGO_WINDOW_LATENCY_MS * 1000.0)
 		return;
-	pages->window = Min(pages->window * 2, pages->capacity);
+	pages->window = wider;
 	issue_wanted(pages);
 }
 

@@ -18,8 +18,8 @@
  *
  * Invariants
  *	- accept() is called by a running task, or by whatever else may spawn
- *	  tasks, and only where there is room, but for the rows of one visited
- *	  block (they were room when the visit began);
+ *	  tasks, and only where there is room; for the rows of one visited block
+ *	  that is asked when the visit begins, and again where memory gets short;
  *	- the wide slot then holds the row: the fragments of `outer`, and the
  *	  columns that the operator before has filled, which nobody has copied yet.
  *	  `outer` stays the caller's; who needs the row for longer than the call
