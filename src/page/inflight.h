@@ -11,7 +11,7 @@
 #include "postgres.h"
 
 #include "compat.h"
-#include "page/page.h"
+#include "page/waiter.h"
 
 /* One block of one relation's main fork; no padding, compared as bytes. */
 typedef struct AnagoBlockKey

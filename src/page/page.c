@@ -6,6 +6,7 @@
  * The files of this folder:
  *
  *	page.h		the contract with the tasks
+ *	waiter.h	who waits, and what is counted
  *	page.c		this file: requests, and the pump that issues and collects
  *	read.c		reads and their states
  *	inflight.c	reads by block
@@ -33,6 +34,7 @@
 
 #include "compat.h"
 #include "guc.h"
+#include "page/page.h"
 #include "page/read.h"
 #include "page/touch.h"
 

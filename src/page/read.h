@@ -37,7 +37,8 @@
 #include "io/io.h"
 #include "page/adapt.h"
 #include "page/inflight.h"
-#include "page/page.h"
+#include "page/waiter.h"
+#include "shared/budget.h"
 
 #define ANAGO_QUEUE_WORDS	(ANAGO_PRIORITIES / 64)
 
