@@ -9,7 +9,7 @@
  *
  *		AnagoStats				stats.c: a segment of another name is made
  *		custom_private			pipeline/desc.c: an error in the worker
- *		AnagoSegment, AnagoPool	shared/share.h: the same
+ *		AnagoSegment, AnagoPool	shared/segment.h: the same
  *
  * each of which begins with ANAGO_LAYOUT.  The version is to be raised when any
  * of these changes, or anything that is in one of them.
@@ -21,7 +21,7 @@
 
 /* Tests build a library of another version. */
 #ifndef ANAGO_LAYOUT_VERSION
-#define ANAGO_LAYOUT_VERSION	1
+#define ANAGO_LAYOUT_VERSION	2
 #endif
 
 /* A number that is unlikely to stand there by chance. */

@@ -138,6 +138,8 @@ spec_for(const CustomScanState *node, const ParallelContext *pcxt)
 	spec.nparticipants = pcxt->nworkers + 1;
 	spec.counters_size = anago_counters_size(state->desc->nsteps);
 	spec.in_parts = anago_mode == ANAGO_MODE_STATIC;
+	spec.source_size = spec.in_parts ?
+		anago_pipeline_op(state->pipeline, 0)->kind->source_size : 0;
 	spec.nparts = parts_for(pcxt);
 	spec.max_inflight = anago_max_inflight_reads;
 	return spec;
@@ -277,7 +279,7 @@ anago_parallel_reinitialize(CustomScanState *node, ParallelContext *pcxt,
 	keep_peak(state);
 	/* the rescan itself may come before this or after it */
 	anago_pipeline_leave(state->pipeline);
-	anago_segment_reset(state->segment, state->pool, &spec);
+	anago_share_reset(state->segment, state->pool, &spec);
 }
 
 void

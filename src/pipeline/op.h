@@ -43,7 +43,7 @@
 #include "pipeline/desc.h"
 #include "pipeline/explain.h"
 #include "sched/task.h"
-#include "shared/ranges.h"
+#include "shared/items.h"
 
 typedef struct AnagoOp AnagoOp;
 typedef struct AnagoPipeline AnagoPipeline;
@@ -105,16 +105,21 @@ typedef struct AnagoOpKind
 	/*
 	 * A step's, in a parallel query (peers.h).  adopt: a row that some other
 	 * process had accepted; it is bound, and the caller's reference goes to
-	 * the operator.  enter: the same with a row whose range others walk
-	 * already; walk it with them.  There has been room at its first depth for
-	 * the one, at its second for the other.  more: spawn what else this process
-	 * has kept for the time when nothing is ready; false: there is nothing.  A
-	 * source or sink has none.
+	 * the operator.  enter: an item that the same operator of some other
+	 * process has published, with what it says of it; work at it, too.  There
+	 * has been room at its first depth for the one, at its second for the
+	 * other.  more: spawn what else this process has kept for the time when
+	 * nothing is ready; false: there is nothing.  A source or sink has none.
 	 */
 	void		(*adopt) (AnagoOp *op, AnagoRow *row);
-	void		(*enter) (AnagoOp *op, AnagoRow *row, const AnagoRangeName *name,
-						  int slot, uint32 generation);
+	void		(*enter) (AnagoOp *op, AnagoItem item, char *bytes);
 	bool		(*more) (AnagoOp *op);
+
+	/*
+	 * Bytes of shared memory that all processes have for the unit source's row
+	 * in anago.mode = static: anago_segment_source(), zeroed.
+	 */
+	Size		source_size;
 } AnagoOpKind;
 
 struct AnagoOp

@@ -6,11 +6,11 @@
  * Every process runs the same pipeline, with tasks, reads and memory of its
  * own.  What goes from one to another:
  *
- *		combinations of the source		claimed in small runs		by the step
- *		children of wide ranges			taken one by one			by the step
- *		rows							given, where one process	here
- *										has far less to do than
- *										the others
+ *		numbers of the source		claimed in small runs		by the step
+ *		pieces of items				taken one by one			by the step
+ *		rows						given, where one process	here
+ *									has far less to do than
+ *									the others
  *
  * The first two are taken by whoever has room, so that work goes to where it
  * is done; rows are moved late and rarely, as each move costs two copies and
@@ -24,6 +24,8 @@
 
 #include "pipeline/peers.h"
 #include "pipeline/row.h"
+#include "shared/items.h"
+#include "shared/mailbox.h"
 #include "shared/share.h"
 
 /* --- take --- */
@@ -43,14 +45,14 @@ all_have_room(const AnagoPipeline *pipeline, int depth)
 }
 
 static bool
-read_letters(AnagoPipeline *pipeline)
+read_messages(AnagoPipeline *pipeline)
 {
-	char		bytes[ANAGO_LETTER_BYTES];
+	char		bytes[ANAGO_MESSAGE_BYTES];
 	bool		some = false;
 	int			step;
 
 	while (all_have_room(pipeline, 0) &&
-		   anago_letter_take(pipeline->peers.share, &step, bytes) >= 0)
+		   anago_mailbox_take(pipeline->peers.share, &step, bytes) >= 0)
 	{
 		AnagoOp    *op = anago_pipeline_op(pipeline, step);
 
@@ -61,22 +63,19 @@ read_letters(AnagoPipeline *pipeline)
 }
 
 static bool
-enter_ranges(AnagoPipeline *pipeline)
+enter_items(AnagoPipeline *pipeline)
 {
-	AnagoRangeName name;
-	char		bytes[ANAGO_SHARED_ROW_BYTES];
-	uint32		generation;
+	AnagoItem	item;
+	char		bytes[ANAGO_ITEM_BYTES] pg_attribute_aligned(MAXIMUM_ALIGNOF);
 	bool		some = false;
-	int			slot;
+	int			step;
 
 	while (all_have_room(pipeline, 1) &&
-		   (slot = anago_range_enter(pipeline->peers.share, &name, bytes,
-									 &generation)) >= 0)
+		   anago_item_enter(pipeline->peers.share, &item, &step, bytes))
 	{
-		AnagoOp    *op = anago_pipeline_op(pipeline, name.step);
+		AnagoOp    *op = anago_pipeline_op(pipeline, step);
 
-		op->kind->enter(op, anago_row_unpack(pipeline, name.step, bytes),
-						&name, slot, generation);
+		op->kind->enter(op, item, bytes);
 		some = true;
 	}
 	return some;
@@ -87,8 +86,8 @@ static bool
 feed(void *arg)
 {
 	AnagoPipeline *pipeline = arg;
-	bool		letters;
-	bool		ranges;
+	bool		messages;
+	bool		items;
 
 	/* in parts, all that there is comes from the source */
 	if (pipeline->peers.in_parts)
@@ -99,9 +98,9 @@ feed(void *arg)
 	}
 	if (!anago_share_has_work(pipeline->peers.share))
 		return false;
-	letters = read_letters(pipeline);
-	ranges = enter_ranges(pipeline);
-	return letters || ranges;
+	messages = read_messages(pipeline);
+	items = enter_items(pipeline);
+	return messages || items;
 }
 
 /* AnagoSchedPeers.tick */
@@ -152,12 +151,12 @@ bool
 anago_peers_give(AnagoPipeline *pipeline, int step, AnagoRow *row)
 {
 	AnagoPeers *peers = &pipeline->peers;
-	char		bytes[ANAGO_LETTER_BYTES];
+	char		bytes[ANAGO_MESSAGE_BYTES];
 	int			size = anago_row_pack(pipeline, row, step, bytes,
-									  ANAGO_LETTER_BYTES);
+									  ANAGO_MESSAGE_BYTES);
 
 	if (size >= 0 &&
-		anago_letter_send(peers->share, peers->give_to, step, bytes, size))
+		anago_mailbox_send(peers->share, peers->give_to, step, bytes, size))
 	{
 		peers->given++;
 		if (--peers->give_n <= 0)

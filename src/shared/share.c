@@ -1,12 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * share.c
- *	  What the processes of one parallel query share.  See share.h.
+ *	  The processes of one parallel query.  See share.h.
  *
- *	  share.c		segments and the pool; coming, waiting, leaving
+ *	  share.c		coming, waiting, leaving, balance
+ *	  items.c		work that several processes do together
+ *	  mailbox.c		rows handed from one process to another
+ *	  segment.c		what stands in shared memory
  *	  budget.h		reads in flight, over all processes
- *	  ranges.c		index ranges that several processes walk
- *	  letters.c		rows handed from one process to another
  *	  placement.c	memory nodes and cores: the decision
  *	  worker_node.c	the same, put into effect
  *
@@ -17,6 +18,8 @@
 #include "pgstat.h"
 
 #include "compat.h"
+#include "shared/items.h"
+#include "shared/mailbox.h"
 #include "shared/share.h"
 
 /* Which bits of a wait event say of what class it is. */
@@ -42,130 +45,6 @@
  * it is known whether what a worker has just begun on is much.
  */
 #define IMPATIENT_NAPS		5
-
-/* ---- a node's segment ---- */
-
-static Size
-counters_offset(int nparticipants)
-{
-	return MAXALIGN(add_size(offsetof(AnagoSegment, participants),
-							 mul_size(sizeof(AnagoParticipant), nparticipants)));
-}
-
-static Size
-page_offset(int nparticipants, Size counters_size)
-{
-	return add_size(counters_offset(nparticipants),
-					mul_size(MAXALIGN(counters_size), nparticipants - 1));
-}
-
-Size
-anago_segment_size(const AnagoSegmentSpec *spec)
-{
-	return add_size(page_offset(spec->nparticipants, spec->counters_size),
-					spec->in_parts ? sizeof(AnagoRangePage) : 0);
-}
-
-static void
-init_participant(AnagoParticipant *participant)
-{
-	pg_atomic_init_u32(&participant->presence, ANAGO_ABSENT);
-	pg_atomic_init_u32(&participant->crossings, 0);
-	pg_atomic_init_u32(&participant->load, 0);
-	LWLockInitialize(&participant->lock, LWTRANCHE_PARALLEL_QUERY_DSA);
-	pg_atomic_init_u32(&participant->letters, 0);
-	participant->box = ANAGO_NO_BOX;
-}
-
-static void
-init_source(AnagoSharedSource *source, int nparts)
-{
-	pg_atomic_init_u32(&source->claimed, 0);
-	source->nparts = nparts;
-	pg_atomic_init_u32(&source->busy, 0);
-	ConditionVariableInit(&source->turn);
-	source->parts = 0;
-	source->opened = false;
-}
-
-static void
-init_shared(AnagoSegment *segment, const AnagoSegmentSpec *spec)
-{
-	pg_atomic_init_u32(&segment->stop, 0);
-	pg_atomic_init_u32(&segment->nwaiting, 0);
-	ConditionVariableInit(&segment->changed);
-	anago_budget_init(&segment->budget, spec->max_inflight,
-					  segment->nparticipants);
-	init_source(&segment->source, spec->nparts);
-	for (int i = 0; i < segment->nparticipants; i++)
-		init_participant(&segment->participants[i]);
-}
-
-void
-anago_segment_init(AnagoSegment *segment, const AnagoSegmentSpec *spec)
-{
-	segment->layout = ANAGO_LAYOUT;
-	segment->node = spec->node;
-	segment->nparticipants = spec->nparticipants;
-	segment->counters_size = MAXALIGN(spec->counters_size);
-	segment->in_parts = spec->in_parts;
-	init_shared(segment, spec);
-	memset((char *) segment + counters_offset(segment->nparticipants), 0,
-		   segment->counters_size * (segment->nparticipants - 1));
-}
-
-void
-anago_segment_reset(AnagoSegment *segment, AnagoPool *pool,
-					const AnagoSegmentSpec *spec)
-{
-	anago_ranges_drop(pool, segment->node);
-	for (int i = 0; i < segment->nparticipants; i++)
-		anago_letters_drop(pool, &segment->participants[i]);
-	init_shared(segment, spec);
-}
-
-void *
-anago_segment_counters(AnagoSegment *segment, int worker)
-{
-	Assert(worker >= 0 && worker < segment->nparticipants - 1);
-	return (char *) segment + counters_offset(segment->nparticipants) +
-		segment->counters_size * worker;
-}
-
-AnagoRangePage *
-anago_source_page(AnagoSegment *segment)
-{
-	Assert(segment->in_parts);
-	return (AnagoRangePage *) ((char *) segment +
-							   page_offset(segment->nparticipants,
-										   segment->counters_size));
-}
-
-/* ---- the pool ---- */
-
-static int
-boxes_for(int nparticipants)
-{
-	return Min(nparticipants, ANAGO_LETTER_BOXES);
-}
-
-Size
-anago_pool_size(int nparticipants, bool empty)
-{
-	return offsetof(AnagoPool, ranges) + (empty ? 0 :
-		sizeof(AnagoSharedRange) * ANAGO_SHARED_RANGES +
-		sizeof(AnagoLetterBox) * boxes_for(nparticipants));
-}
-
-void
-anago_pool_init(AnagoPool *pool, int nparticipants, bool empty)
-{
-	pool->nranges = empty ? 0 : ANAGO_SHARED_RANGES;
-	pool->nboxes = empty ? 0 : boxes_for(nparticipants);
-	anago_ranges_init(pool);
-	for (int i = 0; i < pool->nboxes; i++)
-		pg_atomic_init_u32(&anago_pool_box(pool, i)->taken, 0);
-}
 
 /* ---- coming and leaving ---- */
 
@@ -195,17 +74,17 @@ anago_share_leave(AnagoShare *share, bool now)
 
 	Assert(pg_atomic_read_u32(&self->presence) == ANAGO_ACTIVE);
 	LWLockAcquire(&self->lock, LW_EXCLUSIVE);
-	left = now || anago_letters_empty(self);
+	left = now || anago_mailbox_is_empty(self);
 	if (left)
 	{
-		anago_letters_drop(share->pool, self);
+		anago_mailbox_drop(share->pool, self);
 		pg_atomic_write_u32(&self->presence, ANAGO_LEFT);
 	}
 	LWLockRelease(&self->lock);
 	if (left)
 	{
 		pg_atomic_fetch_sub_u32(&share->segment->budget.users, 1);
-		anago_share_changed(share->segment);
+		anago_segment_changed(share->segment);
 	}
 	return left;
 }
@@ -223,7 +102,17 @@ void
 anago_share_stop(AnagoSegment *segment)
 {
 	pg_atomic_write_u32(&segment->stop, 1);
-	anago_share_changed(segment);
+	anago_segment_changed(segment);
+}
+
+void
+anago_share_reset(AnagoSegment *segment, AnagoPool *pool,
+				  const AnagoSegmentSpec *spec)
+{
+	anago_items_drop(pool, segment->node);
+	for (int i = 0; i < segment->nparticipants; i++)
+		anago_mailbox_drop(pool, &segment->participants[i]);
+	anago_segment_reset(segment, spec);
 }
 
 /* ---- waiting ---- */
@@ -238,20 +127,11 @@ work_wait_event(void)
 	return event;
 }
 
-void
-anago_share_changed(AnagoSegment *segment)
-{
-	/* against the increment in anago_share_wait() */
-	pg_memory_barrier();
-	if (pg_atomic_read_u32(&segment->nwaiting) > 0)
-		ConditionVariableBroadcast(&segment->changed);
-}
-
 bool
 anago_share_has_work(const AnagoShare *share)
 {
-	return !anago_letters_empty(anago_share_self(share)) ||
-		anago_range_to_enter(share);
+	return !anago_mailbox_is_empty(anago_share_self(share)) ||
+		anago_item_to_enter(share);
 }
 
 /*

@@ -19,6 +19,20 @@
 #include "postgres.h"
 
 #include "ops/btree/btree.h"
+#include "shared/items.h"
+
+/*
+ * static: how far the source has been cut, in shared memory; written and read
+ * by whose turn it is.
+ */
+typedef struct AnagoCut
+{
+	bool		opened;			/* the following is known */
+	int			parts;			/* cut off already */
+	uint64		leaves;			/* of the whole range; */
+	uint64		done;			/* of these, in parts already */
+	AnagoBatch	at;				/* where the next part begins */
+} AnagoCut;
 
 typedef struct AnagoDistribution
 {

@@ -30,8 +30,8 @@ dynamic_more(AnagoStep *step)
 static bool
 dynamic_claim(AnagoProbe *probe, int *from, int *to)
 {
-	return anago_claim_combos(probe->step->op.pipeline->peers.share,
-							  probe->keys.ncombos, false, from, to);
+	return anago_claim(probe->step->op.pipeline->peers.share,
+					   probe->keys.ncombos, false, from, to);
 }
 
 const AnagoDistribution anago_dynamic = {

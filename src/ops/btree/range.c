@@ -186,10 +186,10 @@ next_child(RangeTask *self)
 {
 	switch (anago_span_next(self->probe, self->span))
 	{
-		case ANAGO_TAKEN_CHILD:
+		case ANAGO_TAKEN_PIECE:
 			return true;
-		case ANAGO_TAKEN_LOAD:
-			self->blkno = self->span->at.next;
+		case ANAGO_TAKEN_LAST:
+			self->blkno = anago_span_at(self->span)->next;
 			return false;
 		case ANAGO_TAKEN_END:
 			drop_span(self);
@@ -254,7 +254,8 @@ static void
 spawn_leaf(RangeTask *self)
 {
 	AnagoSpan  *span = self->span;
-	Page		page = (Page) span->at.page;
+	AnagoSpanPage *at = anago_span_at(span);
+	Page		page = (Page) at->page;
 	IndexTuple	pivot = (IndexTuple)
 		PageGetItem(page, PageGetItemId(page, span->child));
 	int			combo = self->combo;
@@ -268,15 +269,15 @@ spawn_leaf(RangeTask *self)
 		if (!anago_combo_child(self->probe, page, span->child,
 							   &combo, &combo_end, &next))
 			return;
-		next = Min(next, OffsetNumberNext(span->at.last));
-		span->at.child = Max(span->at.child, next);
+		next = Min(next, OffsetNumberNext(span->batch.last));
+		span->batch.piece = Max(span->batch.piece, next);
 	}
 	leaf = spawn(self->probe, &leaf_ops, ANAGO_DEPTH_LEAF(self->probe->step));
 	leaf->combo = combo;
 	leaf->combo_end = combo_end;
 	leaf->blkno = BTreeTupleGetDownLink(pivot);
-	leaf->from_start = span->at.from_start;
-	if (next <= span->at.last || !span->at.ends)
+	leaf->from_start = at->from_start;
+	if (next <= span->batch.last || !at->ends)
 		leaf->bound = anago_bound_copy(self->probe->step->op.pipeline, page,
 									   OffsetNumberPrev(next));
 }

@@ -11,9 +11,9 @@
 
 #include "ops/btree/btpage.h"
 #include "ops/btree/distribute.h"
-#include "pipeline/row.h"
 #include "ops/btree/span.h"
-#include "shared/share.h"
+#include "pipeline/row.h"
+#include "shared/items.h"
 
 AnagoSpan *
 anago_span_create(AnagoPipeline *pipeline, int combo, int combo_end)
@@ -22,10 +22,10 @@ anago_span_create(AnagoPipeline *pipeline, int combo, int combo_end)
 
 	span->combo = combo;
 	span->combo_end = combo_end;
-	span->slot = -1;
-	span->generation = 0;
+	span->item.slot = -1;
+	span->item.generation = 0;
 	span->child = InvalidOffsetNumber;
-	span->at.seq = 0;
+	span->batch.seq = 0;
 	return span;
 }
 
@@ -36,19 +36,19 @@ anago_span_free(AnagoPipeline *pipeline, AnagoSpan *span)
 }
 
 void
-anago_range_page_fill(AnagoStep *step, AnagoRangePage *at, Page page,
-					  OffsetNumber child, bool from_start)
+anago_batch_fill(AnagoStep *step, AnagoBatch *batch, Page page,
+				 OffsetNumber child, bool from_start)
 {
+	AnagoSpanPage *at = anago_batch_page(batch);
 	BTScanInsert end = &step->keys.end;
 
-	at->child = child;
+	batch->piece = child;
 	/* where the order lies, the end may be left of the start */
-	at->last = Max(anago_bt_search(step->indexrel, end, page), child);
-	at->next = InvalidBlockNumber;
-	if (at->last == PageGetMaxOffsetNumber(page) &&
-		anago_bt_goes_on(step->indexrel, end, page, at->last))
-		at->next = BTPageGetOpaque(page)->btpo_next;
-	at->ends = at->next == InvalidBlockNumber;
+	batch->last = Max(anago_bt_search(step->indexrel, end, page), child);
+	batch->more = batch->last == PageGetMaxOffsetNumber(page) &&
+		anago_bt_goes_on(step->indexrel, end, page, batch->last);
+	at->next = batch->more ? BTPageGetOpaque(page)->btpo_next : InvalidBlockNumber;
+	at->ends = !batch->more;
 	at->from_start = from_start;
 	memcpy(at->page, page, BLCKSZ);
 }
@@ -57,16 +57,15 @@ void
 anago_span_page(AnagoStep *step, AnagoSpan *span, Page page,
 				OffsetNumber child, bool from_start)
 {
-	AnagoRangePage *at = &span->at;
+	AnagoBatch *batch = &span->batch;
 
-	anago_range_page_fill(step, at, page, child, from_start);
-	at->seq++;
+	anago_batch_fill(step, batch, page, child, from_start);
+	batch->seq++;
 
 	/* Another's page may end elsewhere: that one is to be copied, then. */
 	if (anago_span_is_shared(span) &&
-		!anago_range_install(step->op.pipeline->peers.share, span->slot,
-							 span->generation, at))
-		at->seq = 0;
+		!anago_item_install(step->op.pipeline->peers.share, span->item, batch))
+		batch->seq = 0;
 }
 
 /*
@@ -82,42 +81,70 @@ may_be_split(const AnagoProbe *probe)
 		anago_distribution(probe->step)->shares;
 }
 
+/* What the bytes of an item are. */
+typedef struct SpanHead
+{
+	int32		combo;			/* a run of combinations, */
+	int32		combo_end;		/* to before this one */
+	char		row[FLEXIBLE_ARRAY_MEMBER];
+} SpanHead;
+
 static void
 publish(AnagoProbe *probe, AnagoSpan *span)
 {
-	AnagoPipeline *pipeline = probe->step->op.pipeline;
-	AnagoRangeName name;
-	char		row[ANAGO_SHARED_ROW_BYTES];
+	AnagoOp    *op = &probe->step->op;
+	union
+	{
+		SpanHead	head;
+		char		bytes[ANAGO_ITEM_BYTES];
+	}			what;
+	int			row_bytes;
 
-	name.step = probe->step->op.index;
-	name.combo = span->combo;
-	name.combo_end = span->combo_end;
-	name.row_bytes = anago_row_pack(pipeline, probe->row, name.step, row,
-									ANAGO_SHARED_ROW_BYTES);
-	if (name.row_bytes >= 0)
-		span->slot = anago_range_publish(pipeline->peers.share, &name, row, &span->at,
-										 &span->generation);
+	what.head.combo = span->combo;
+	what.head.combo_end = span->combo_end;
+	row_bytes = anago_row_pack(op->pipeline, probe->row, op->index, what.head.row,
+							   ANAGO_ITEM_BYTES - offsetof(SpanHead, row));
+	if (row_bytes >= 0)
+		anago_item_publish(op->pipeline->peers.share, op->index, what.bytes,
+						   offsetof(SpanHead, row) + row_bytes,
+						   &span->batch, &span->item);
+}
+
+AnagoSpan *
+anago_span_enter(AnagoOp *op, AnagoItem item, char *bytes, AnagoRow **row)
+{
+	SpanHead   *head = (SpanHead *) bytes;
+	AnagoSpan  *span = anago_span_create(op->pipeline, head->combo, head->combo_end);
+
+	span->item = item;
+	*row = anago_row_unpack(op->pipeline, op->index, head->row);
+	return span;
 }
 
 AnagoTaken
 anago_span_next(AnagoProbe *probe, AnagoSpan *span)
 {
 	AnagoShare *share = probe->step->op.pipeline->peers.share;
-	AnagoRangePage *at = &span->at;
+	AnagoBatch *batch = &span->batch;
+	int			piece = 0;
+	AnagoTaken	taken;
 
-	if (!anago_span_is_shared(span) && share != NULL && at->child < at->last &&
-		may_be_split(probe) && anago_range_welcome(share))
+	if (!anago_span_is_shared(span) && share != NULL && batch->piece < batch->last &&
+		may_be_split(probe) && anago_item_welcome(share))
 		publish(probe, span);
 
 	if (anago_span_is_shared(span))
-		return anago_range_take(share, span->slot, span->generation, at,
-								&span->child);
-	if (at->child <= at->last)
+		taken = anago_item_take(share, span->item, batch, &piece);
+	else if (anago_pieces_left(batch) > 0)
 	{
-		span->child = at->child++;
-		return ANAGO_TAKEN_CHILD;
+		piece = batch->piece++;
+		taken = ANAGO_TAKEN_PIECE;
 	}
-	return at->next != InvalidBlockNumber ? ANAGO_TAKEN_LOAD : ANAGO_TAKEN_END;
+	else
+		taken = batch->more ? ANAGO_TAKEN_LAST : ANAGO_TAKEN_END;
+	if (taken == ANAGO_TAKEN_PIECE)
+		span->child = piece;
+	return taken;
 }
 
 IndexTuple

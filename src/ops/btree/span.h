@@ -6,8 +6,12 @@
  *
  * A span is a copy of a page of level 1 and the children of it that are in the
  * range.  It belongs to one range task; in a parallel query it may be
- * published, after which the range tasks of all processes that enter it take
- * children of it by turns (shared/ranges.h).
+ * published as an item (shared/items.h), after which the range tasks of all
+ * processes that enter it take children of it by turns:
+ *
+ *		item		the run of combinations, and the row that is probed for
+ *		batch		a page of level 1; the next page right of it comes next
+ *		piece		offset number of a child
  *
  *-------------------------------------------------------------------------
  */
@@ -17,27 +21,57 @@
 #include "postgres.h"
 
 #include "ops/btree/btree.h"
-#include "shared/ranges.h"
+#include "shared/items.h"
+
+/* A page of level 1: what the bytes of a batch are. */
+typedef struct AnagoSpanPage
+{
+	BlockNumber next;			/* where the range goes on, if batch.more */
+	bool		ends;			/* the last child is the range's last */
+	bool		from_start;		/* it may hold entries before the range */
+	char		page[BLCKSZ] pg_attribute_aligned(MAXIMUM_ALIGNOF);
+} AnagoSpanPage;
+
+StaticAssertDecl(sizeof(AnagoSpanPage) <= ANAGO_BATCH_BYTES,
+				 "a page of level 1 fits a batch");
 
 typedef struct AnagoSpan
 {
 	int			combo;			/* the run of combinations that is walked, */
 	int			combo_end;		/* to before this one */
-	int			slot;			/* of the published range, or -1: private */
-	uint32		generation;		/* of that slot */
+	AnagoItem	item;			/* as it was published; slot -1: private */
 	OffsetNumber child;			/* taken last */
-	AnagoRangePage at;			/* .child is of meaning where private */
+	AnagoBatch	batch;			/* .piece is of meaning where private */
 } AnagoSpan;
+
+static inline AnagoSpanPage *
+anago_batch_page(AnagoBatch *batch)
+{
+	return (AnagoSpanPage *) batch->bytes;
+}
+
+static inline AnagoSpanPage *
+anago_span_at(AnagoSpan *span)
+{
+	return anago_batch_page(&span->batch);
+}
 
 static inline bool
 anago_span_is_shared(const AnagoSpan *span)
 {
-	return span->slot >= 0;
+	return span->item.slot >= 0;
 }
 
 /* An empty one, in pipeline->context. */
 extern AnagoSpan *anago_span_create(AnagoPipeline *pipeline, int combo, int combo_end);
 extern void anago_span_free(AnagoPipeline *pipeline, AnagoSpan *span);
+
+/*
+ * One that another process has published: an empty one, and the row that is
+ * probed for, which is bound, and whose reference is the caller's.
+ */
+extern AnagoSpan *anago_span_enter(AnagoOp *op, AnagoItem item, char *bytes,
+								   AnagoRow **row);
 
 /*
  * A page of level 1 is what comes next, from its child `child` on; the step's
@@ -47,12 +81,12 @@ extern void anago_span_page(AnagoStep *step, AnagoSpan *span, Page page,
 							OffsetNumber child, bool from_start);
 
 /* Describe that page and what of it is in the range; but for its number. */
-extern void anago_range_page_fill(AnagoStep *step, AnagoRangePage *at, Page page,
-								  OffsetNumber child, bool from_start);
+extern void anago_batch_fill(AnagoStep *step, AnagoBatch *batch, Page page,
+							 OffsetNumber child, bool from_start);
 
 /*
- * Take the next child: span->child.  ANAGO_TAKEN_LOAD: span->at.next is to be
- * read, and given to anago_span_page().  Publishes the span where that is of
+ * Take the next child: span->child.  ANAGO_TAKEN_LAST: the page's `next` is to
+ * be read, and given to anago_span_page().  Publishes the span where that is of
  * use and `probe` allows it.
  */
 extern AnagoTaken anago_span_next(AnagoProbe *probe, AnagoSpan *span);

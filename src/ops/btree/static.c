@@ -33,6 +33,7 @@
 #include "ops/btree/probe.h"
 #include "ops/btree/range.h"
 #include "ops/btree/span.h"
+#include "shared/items.h"
 #include "shared/share.h"
 
 /* One page of this process's part. */
@@ -47,6 +48,18 @@ struct AnagoParts
 	AnagoProbe *probe;			/* of the unit row */
 	Piece	   *pieces;			/* not yet begun, in order */
 };
+
+static AnagoCut *
+cut_of(AnagoStep *step)
+{
+	return anago_segment_source(step->op.pipeline->peers.segment);
+}
+
+static int
+nparts_of(AnagoStep *step)
+{
+	return step->op.pipeline->peers.segment->source.nparts;
+}
 
 /* --- pages of level 1 --- */
 
@@ -86,24 +99,24 @@ move_right(AnagoStep *step, Buffer buf, bool from_start)
 
 /* Describe the page in `buf`, which is given up. */
 static void
-take_page(AnagoStep *step, AnagoRangePage *at, Buffer buf, bool from_start)
+take_page(AnagoStep *step, AnagoBatch *at, Buffer buf, bool from_start)
 {
 	Page		page = BufferGetPage(buf);
 
-	anago_range_page_fill(step, at, page,
-						  anago_first_child(step, page, from_start), from_start);
+	anago_batch_fill(step, at, page,
+					 anago_first_child(step, page, from_start), from_start);
 	UnlockReleaseBuffer(buf);
 }
 
 static void
-next_page(AnagoStep *step, AnagoRangePage *at)
+next_page(AnagoStep *step, AnagoBatch *at)
 {
-	take_page(step, at, move_right(step, read_page(step, at->next), false), false);
+	take_page(step, at, move_right(step, read_page(step, anago_batch_page(at)->next), false), false);
 }
 
 /* Descend to where the range starts; false: the tree has no level 1. */
 static bool
-first_page(AnagoStep *step, AnagoRangePage *at)
+first_page(AnagoStep *step, AnagoBatch *at)
 {
 	Buffer		buf = anago_bt_getroot(step->indexrel, step->heap);
 
@@ -140,39 +153,40 @@ first_page(AnagoStep *step, AnagoRangePage *at)
  * False: there is nothing to be cut.
  */
 static bool
-open_source(AnagoStep *step, AnagoSharedSource *source, AnagoRangePage *at)
+open_source(AnagoStep *step, AnagoCut *cut)
 {
-	source->opened = true;
-	source->children = source->cut = 0;
+	AnagoBatch *at = &cut->at;
+
+	cut->opened = true;
 	if (!step->heapkeyspace || !first_page(step, at))
 	{
-		source->parts = source->nparts;
+		cut->parts = nparts_of(step);
 		return false;
 	}
-	source->children = anago_children_left(at);
-	while (at->next != InvalidBlockNumber)
+	cut->leaves = anago_pieces_left(at);
+	while (at->more)
 	{
 		next_page(step, at);
-		source->children += anago_children_left(at);
+		cut->leaves += anago_pieces_left(at);
 	}
 	return first_page(step, at);
 }
 
 /* Cut up to `n` children off the page at which the source stands. */
 static int
-cut_piece(AnagoStep *step, AnagoRangePage *at, int64 n, Piece **tail)
+cut_piece(AnagoStep *step, AnagoBatch *at, int64 n, Piece **tail)
 {
 	AnagoPipeline *pipeline = step->op.pipeline;
 	Piece	   *piece = MemoryContextAlloc(pipeline->context, sizeof(Piece));
 	AnagoSpan  *span = anago_span_create(pipeline, 0, 1);
 
-	n = Min(n, anago_children_left(at));
-	span->at = *at;
-	span->at.seq = 1;
-	span->at.next = InvalidBlockNumber;
-	span->at.last = at->child + n - 1;
-	span->at.ends = at->ends && span->at.last == at->last;
-	at->child += n;
+	n = Min(n, anago_pieces_left(at));
+	span->batch = *at;
+	span->batch.seq = 1;
+	span->batch.more = false;
+	span->batch.last = at->piece + n - 1;
+	anago_span_at(span)->ends = anago_batch_page(at)->ends && span->batch.last == at->last;
+	at->piece += n;
 
 	piece->span = span;
 	piece->next = NULL;
@@ -182,31 +196,31 @@ cut_piece(AnagoStep *step, AnagoRangePage *at, int64 n, Piece **tail)
 
 /* The next part becomes this process's; false: there is none. */
 static bool
-cut_part(AnagoStep *step, AnagoSharedSource *source)
+cut_part(AnagoStep *step, AnagoCut *cut)
 {
-	AnagoRangePage *at = anago_source_page(step->op.pipeline->peers.segment);
+	AnagoBatch *at = &cut->at;
 	Piece	  **tail = &step->parts->pieces;
-	int			left = source->nparts - source->parts;
+	int			left = nparts_of(step) - cut->parts;
 	int64		n;
 
 	if (left <= 0)
 		return false;
-	source->parts++;
+	cut->parts++;
 	n = left == 1 ? PG_INT64_MAX :
-		((int64) (source->children - source->cut) + left - 1) / left;
+		((int64) (cut->leaves - cut->done) + left - 1) / left;
 	while (n > 0)
 	{
 		int			got;
 
-		if (anago_children_left(at) == 0)
+		if (anago_pieces_left(at) == 0)
 		{
-			if (at->next == InvalidBlockNumber)
+			if (!at->more)
 				break;
 			next_page(step, at);
 		}
 		got = cut_piece(step, at, n, tail);
 		tail = &(*tail)->next;
-		source->cut += got;
+		cut->done += got;
 		n -= got;
 	}
 	return step->parts->pieces != NULL;
@@ -222,7 +236,6 @@ static bool
 static_more(AnagoStep *step)
 {
 	AnagoPipeline *pipeline = step->op.pipeline;
-	AnagoSharedSource *source = &pipeline->peers.share->segment->source;
 	AnagoParts *parts = step->parts;
 	Piece	   *piece;
 
@@ -234,7 +247,7 @@ static_more(AnagoStep *step)
 
 		anago_range_prepare(parts->probe);
 		anago_source_enter(pipeline->peers.share);
-		more = cut_part(step, source);
+		more = cut_part(step, cut_of(step));
 		anago_source_leave(pipeline->peers.share);
 		if (!more)
 			return false;
@@ -250,7 +263,7 @@ static void
 static_start(AnagoStep *step)
 {
 	AnagoPipeline *pipeline = step->op.pipeline;
-	AnagoSharedSource *source = &pipeline->peers.share->segment->source;
+	AnagoCut   *cut = cut_of(step);
 	AnagoProbe *probe;
 	bool		whole = false;
 
@@ -266,11 +279,10 @@ static_start(AnagoStep *step)
 	step->parts = MemoryContextAllocZero(pipeline->context, sizeof(AnagoParts));
 	step->parts->probe = probe;
 	anago_source_enter(pipeline->peers.share);
-	if (!source->opened)
+	if (!cut->opened)
 	{
 		step->op.counters.probes++;
-		whole = !open_source(step, source,
-							 anago_source_page(pipeline->peers.segment));
+		whole = !open_source(step, cut);
 	}
 	anago_source_leave(pipeline->peers.share);
 	if (whole)
@@ -282,8 +294,8 @@ static_start(AnagoStep *step)
 static bool
 static_claim(AnagoProbe *probe, int *from, int *to)
 {
-	return anago_claim_combos(probe->step->op.pipeline->peers.share,
-							  probe->keys.ncombos, true, from, to);
+	return anago_claim(probe->step->op.pipeline->peers.share,
+					   probe->keys.ncombos, true, from, to);
 }
 
 const AnagoDistribution anago_static = {

@@ -143,14 +143,11 @@ step_adopt(AnagoOp *op, AnagoRow *row)
 }
 
 static void
-step_enter(AnagoOp *op, AnagoRow *row, const AnagoRangeName *name,
-		   int slot, uint32 generation)
+step_enter(AnagoOp *op, AnagoItem item, char *bytes)
 {
-	AnagoSpan  *span = anago_span_create(op->pipeline, name->combo,
-										 name->combo_end);
+	AnagoRow   *row;
+	AnagoSpan  *span = anago_span_enter(op, item, bytes, &row);
 
-	span->slot = slot;
-	span->generation = generation;
 	anago_range_spawn_span(anago_probe_make((AnagoStep *) op, row), span);
 }
 
@@ -197,4 +194,5 @@ const AnagoOpKind anago_step_kind = {
 	.adopt = step_adopt,
 	.enter = step_enter,
 	.more = step_more,
+	.source_size = sizeof(AnagoCut),
 };
