@@ -165,10 +165,14 @@ anago_op_has_tasks(const AnagoOp *op)
 
 /* Suspend until the operator behind `op` has room for a row. */
 #define ANAGO_AWAIT_NEXT(task, op) \
+	ANAGO_AWAIT_NEXT_IN(task, task, op)
+
+/* The same, in a coroutine that the task has called (ANAGO_CALL). */
+#define ANAGO_AWAIT_NEXT_IN(frame, task, op) \
 	while (anago_op_room((op)->next) <= 0) \
 	{ \
 		(task)->stalled_on = (op)->next->depth; \
-		ANAGO_SUSPEND(task, ANAGO_STALL); \
+		ANAGO_SUSPEND(frame, ANAGO_STALL); \
 	}
 
 /*

@@ -142,10 +142,27 @@ struct AnagoTask
 
 /* Suspend until a task may be spawned at `child_depth`. */
 #define ANAGO_AWAIT_ROOM(task, sched, child_depth) \
+	ANAGO_AWAIT_ROOM_IN(task, task, sched, child_depth)
+
+/*
+ * A task may call another coroutine, and goes on when that is at its end.  That
+ * one has a point to resume at of its own: a struct with a `resume`, which the
+ * macros take in place of the task, and which it sets to 0 at its end.  Where it
+ * has made the task one of another kind (ANAGO_AGAIN), there is no going on.
+ */
+#define ANAGO_CALL(task, verdict, call) \
+	while (((verdict) = (call)) != ANAGO_DONE) \
+	{ \
+		if ((verdict) == ANAGO_AGAIN) \
+			return ANAGO_AGAIN; \
+		ANAGO_SUSPEND(task, verdict); \
+	}
+
+#define ANAGO_AWAIT_ROOM_IN(frame, task, sched, child_depth) \
 	while (!anago_sched_has_room((sched), (child_depth))) \
 	{ \
 		(task)->stalled_on = (child_depth); \
-		ANAGO_SUSPEND_AT(task, ANAGO_STALL, 2 * __LINE__ + 1); \
+		ANAGO_SUSPEND_AT(frame, ANAGO_STALL, 2 * __LINE__ + 1); \
 	}
 
 #endif							/* ANAGO_TASK_H */

@@ -38,6 +38,7 @@
 
 #include "ops/btree/inner.h"
 #include "ops/btree/keys.h"
+#include "ops/btree/kinds.h"
 #include "pipeline/row.h"
 
 typedef struct AnagoStep AnagoStep;
@@ -89,6 +90,9 @@ struct AnagoStep
 
 	Relation	heap;			/* closed by the executor */
 	Relation	indexrel;		/* closed by anago_pipeline_end; NULL in EXPLAIN */
+
+	const AnagoRangeKind *range;	/* how leaves are come to, */
+	const AnagoVisitKind *visits;	/* and their matches looked up */
 
 	/* of its columns */
 	AttrNumber	max_attno;

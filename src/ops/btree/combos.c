@@ -122,7 +122,7 @@ anago_runs_begin(AnagoProbe *probe, AnagoNextRun *next, int from)
 	if (step->root == InvalidBlockNumber)
 		return;
 	/* separators of an old index may not say where a run ends (range.c) */
-	if (!step->heapkeyspace)
+	if (!step->heapkeyspace || step->range->by_combination)
 		next->end = from + 1;
 	else if (step->root_level >= 2)
 		next->blkno = step->root;

@@ -265,7 +265,7 @@ anago_leaf_prepare(AnagoStep *step, AnagoMatches *matches)
 
 	if (!step->desc->index_only)
 	{
-		anago_matches_sort(matches);
+		step->visits->arrange(matches);
 		return;
 	}
 	for (int i = 0; i < matches->n; i++)

@@ -22,7 +22,7 @@
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
-/* --- blocks --- */
+/* --- what is looked up together --- */
 
 static bool
 in_heap_order(const AnagoMatches *matches)
@@ -34,15 +34,15 @@ in_heap_order(const AnagoMatches *matches)
 	return true;
 }
 
-void
-anago_matches_sort(AnagoMatches *matches)
+static void
+sort_matches(AnagoMatches *matches)
 {
 	if (!in_heap_order(matches))
 		sort_tids(matches->tids, matches->n);
 }
 
-int
-anago_matches_run(const AnagoMatches *matches, int from)
+static int
+run_of_block(const AnagoMatches *matches, int from)
 {
 	BlockNumber blkno = ItemPointerGetBlockNumber(&matches->tids[from]);
 	int			to = from + 1;
@@ -52,6 +52,29 @@ anago_matches_run(const AnagoMatches *matches, int from)
 		to++;
 	return to;
 }
+
+const AnagoVisitKind anago_visit_by_block = {
+	.name = "by_block",
+	.arrange = sort_matches,
+	.run = run_of_block,
+};
+
+static void
+keep_order(AnagoMatches *matches)
+{
+}
+
+static int
+run_of_one(const AnagoMatches *matches, int from)
+{
+	return from + 1;
+}
+
+const AnagoVisitKind anago_visit_by_row = {
+	.name = "by_row",
+	.arrange = keep_order,
+	.run = run_of_one,
+};
 
 /* --- nearer to the CPU --- */
 

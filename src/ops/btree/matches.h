@@ -12,12 +12,6 @@
 
 #include "ops/btree/btree.h"
 
-/* Put them into heap order. */
-extern void anago_matches_sort(AnagoMatches *matches);
-
-/* End (exclusive) of the run of matches of one heap block from `from`. */
-extern int	anago_matches_run(const AnagoMatches *matches, int from);
-
 /*
  * The CPU's prefetching of heap tuples, some matches ahead of their use; set
  * located to zero before the first.

@@ -8,6 +8,10 @@
  *	  static.c	or anago.mode = static: what was cut for it
  *	  descend.h	the way down an index
  *	  range.c	the walk of an index for one probe
+ *	  walk.c	its tasks: page after page
+ *	  parent.c	leaves from the level above, or
+ *	  right_links.c	along their right links
+ *	  fetch.c	the rows of a leaf's matches
  *	  heap.c	its matches in the table
  *	  probe.c	one row in one step: join types
  *	  span.c	leaves of a wide range that are yet to be taken
@@ -25,6 +29,7 @@
  *	  order.c	what follows from the order of an index
  *	  show.c	EXPLAIN
  *	  btree.h	what these share
+ *	  kinds.h	parts of which there are several implementations
  *
  *-------------------------------------------------------------------------
  */
@@ -80,6 +85,8 @@ step_begin(AnagoOp *op, const AnagoPipelineDesc *desc, int eflags)
 	step->heap_slot = MakeSingleTupleTableSlot(RelationGetDescr(step->heap),
 											   &TTSOpsHeapTuple);
 	step->inner = anago_inner_create(pipeline->whole, &pipeline->memory, desc->nsteps);
+	step->range = &anago_range_parent;
+	step->visits = &anago_visit_by_block;
 	step->found = anago_found_create(pipeline->whole);
 	step->visit = MemoryContextAlloc(pipeline->whole, sizeof(AnagoVisit));
 	step->visit->buf = InvalidBuffer;

@@ -1,0 +1,134 @@
+/*-------------------------------------------------------------------------
+ *
+ * fetch.c
+ *	  The rows of one leaf's matches.  See fetch.h.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+
+#include "ops/btree/fetch.h"
+#include "ops/btree/fill.h"
+#include "ops/btree/heap.h"
+#include "ops/btree/probe.h"
+#include "pipeline/row.h"
+
+/* --- from the index --- */
+
+/* Index-only: is there a match left that needs no heap fetch?  Stand on it. */
+static bool
+find_visible(AnagoWalk *walk)
+{
+	AnagoMatches *matches = walk->matches;
+
+	if (matches->visible == NULL || walk->probe->done)
+		return false;
+	while (walk->next_visible < matches->n && !matches->visible[walk->next_visible])
+		walk->next_visible++;
+	return walk->next_visible < matches->n;
+}
+
+/* Put that match into the wide slot; true if it is to go on. */
+static bool
+take_visible(AnagoWalk *walk)
+{
+	AnagoProbe *probe = walk->probe;
+	AnagoMatches *matches = walk->matches;
+	int			i = walk->next_visible++;
+
+	if (probe->done)
+		return false;
+	probe->step->op.counters.index_only++;
+	anago_row_bind(probe->step->op.pipeline, probe->row);
+	anago_fill_from_index(probe, matches->itups[i], &matches->tids[i]);
+	return anago_probe_match(probe);
+}
+
+/* --- from the heap --- */
+
+/* Is there a match left to be fetched from the heap?  It is next_match then. */
+static bool
+find_run(AnagoWalk *walk)
+{
+	AnagoMatches *matches = walk->matches;
+
+	if (matches->visible == NULL)
+		anago_matches_touch(walk->probe->step, matches, walk->next_match, &walk->ahead);
+	else
+		while (walk->next_match < matches->n && matches->visible[walk->next_match])
+			walk->next_match++;
+	return walk->next_match < matches->n;
+}
+
+/* Look up the run of matches at next_match in place, if that needs no wait. */
+static bool
+visit_run(AnagoWalk *walk)
+{
+	int			from = walk->next_match;
+	int			to = walk->probe->step->visits->run(walk->matches, from);
+
+	walk->next_match = anago_heap_visit(walk->probe, walk->matches, from, to);
+	return walk->next_match > from;
+}
+
+/*
+ * Have a heap task look up the run of matches at next_match.  True: nothing is
+ * left to do but that, and the task has become the heap task.
+ */
+static bool
+hand_on_run(AnagoWalk *walk)
+{
+	int			from = walk->next_match;
+
+	walk->next_match = walk->probe->step->visits->run(walk->matches, from);
+	if (walk->next_match == walk->matches->n && walk->blkno == InvalidBlockNumber)
+	{
+		anago_bound_free(walk->probe->step->op.pipeline, walk->bound);
+		anago_heap_become(&walk->task, walk->probe, walk->matches, from,
+						  walk->next_match);
+		return true;
+	}
+	anago_heap_spawn(walk->probe, walk->matches, from, walk->next_match);
+	return false;
+}
+
+AnagoVerdict
+anago_fetch(AnagoWalk *walk)
+{
+	AnagoTask  *task = &walk->task;
+	AnagoProbe *probe = walk->probe;
+	AnagoStep  *step = probe->step;
+
+	ANAGO_BEGIN(walk);
+	while (find_visible(walk))
+	{
+		ANAGO_AWAIT_NEXT_IN(walk, task, &step->op);
+		if (take_visible(walk))
+			ANAGO_PASS_ON(walk, &step->op, probe->row);
+	}
+	while (!probe->done && find_run(walk))
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (visit_run(walk))
+		{
+			while (anago_heap_next(probe, walk->matches, &walk->next_match))
+				ANAGO_PASS_ON(walk, &step->op, probe->row);
+			if (!anago_op_has_tasks(step->op.next))
+				continue;
+		}
+		else
+		{
+			ANAGO_AWAIT_ROOM_IN(walk, task, step->op.pipeline->sched,
+								ANAGO_DEPTH_HEAP(step));
+			if (hand_on_run(walk))
+				return ANAGO_AGAIN;
+		}
+		ANAGO_SUSPEND(walk, ANAGO_YIELD);
+	}
+	anago_matches_release(step, walk->matches);
+	walk->matches = NULL;
+	walk->resume = 0;
+	ANAGO_END(walk);
+}

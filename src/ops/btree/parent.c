@@ -1,0 +1,153 @@
+/*-------------------------------------------------------------------------
+ *
+ * parent.c
+ *	  The leaves of a range, taken from the level above them.
+ *
+ * On that level a walk sees how many leaves the range has: if only one, it goes
+ * on as that leaf's reader, else it spawns a leaf task for each child and moves
+ * right on that level.
+ *
+ *	level 1				 [ A | D | F ] -----------> [ H | ...
+ *						   |   |   |
+ *	level 0		-> [ A..C ] -> [ D..E ] -> [ F..G ] -> [ H..
+ *						leaf task	leaf task	leaf task	bounds: D, F, H
+ *
+ * So the leaves of a wide range are read all at once instead of one after the
+ * other along their right links.  See range.c for why this is right.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/nbtree.h"
+
+#include "ops/btree/fetch.h"
+#include "ops/btree/probe.h"
+#include "ops/btree/walk.h"
+
+/* Keep a page of level 1, whose children are spawned as there is room. */
+static void
+keep_level1(AnagoWalk *walk, Page page, OffsetNumber child)
+{
+	AnagoStep  *step = walk->probe->step;
+
+	if (walk->span == NULL)
+		walk->span = anago_span_create(step->op.pipeline, walk->combo,
+									   walk->combo_end);
+	anago_span_page(step, walk->span, page, child, walk->from_start);
+	anago_sched_expect(step->op.pipeline->sched, walk->task.depth, sizeof(AnagoSpan));
+	walk->from_start = false;
+	walk->blkno = InvalidBlockNumber;
+}
+
+/* The next child of a wide range; else what comes instead is under way. */
+static bool
+next_child(AnagoWalk *walk)
+{
+	switch (anago_span_next(walk->probe, walk->span))
+	{
+		case ANAGO_TAKEN_PIECE:
+			return true;
+		case ANAGO_TAKEN_LAST:
+			walk->blkno = anago_span_at(walk->span)->next;
+			return false;
+		case ANAGO_TAKEN_END:
+			anago_span_free(walk->probe->step->op.pipeline, walk->span);
+			walk->span = NULL;
+			return false;
+	}
+	pg_unreachable();
+}
+
+/*
+ * Spawn the leaf task of the child that has been taken; none if it has no part
+ * in any combination.
+ *
+ * The bound of its part is where the next child begins that has: should the
+ * leaf be deleted, the page right of it has its part of the key space, and a
+ * serializable transaction must look for it there.  For the same reason the
+ * last one of a range, which has no neighbour, has no bound.
+ */
+static void
+spawn_leaf(AnagoWalk *walk)
+{
+	AnagoSpan  *span = walk->span;
+	AnagoSpanPage *at = anago_span_at(span);
+	Page		page = (Page) at->page;
+	IndexTuple	pivot = (IndexTuple)
+		PageGetItem(page, PageGetItemId(page, span->child));
+	int			combo = walk->combo;
+	int			combo_end = walk->combo_end;
+	OffsetNumber next = OffsetNumberNext(span->child);
+	AnagoWalk  *leaf;
+
+	if (combo_end - combo > 1)
+	{
+		anago_walk_bind(walk);
+		if (!anago_combo_child(walk->probe, page, span->child,
+							   &combo, &combo_end, &next))
+			return;
+		next = Min(next, OffsetNumberNext(span->batch.last));
+		span->batch.piece = Max(span->batch.piece, next);
+	}
+	leaf = anago_walk_spawn(walk->probe, &anago_leaf_task,
+							ANAGO_DEPTH_LEAF(walk->probe->step));
+	leaf->combo = combo;
+	leaf->combo_end = combo_end;
+	leaf->blkno = BTreeTupleGetDownLink(pivot);
+	leaf->from_start = at->from_start;
+	if (next <= span->batch.last || !at->ends)
+		leaf->bound = anago_bound_copy(walk->probe->step->op.pipeline, page,
+									   OffsetNumberPrev(next));
+}
+
+static AnagoVerdict
+parent_run(AnagoTask *task)
+{
+	AnagoWalk  *walk = (AnagoWalk *) task;
+	AnagoProbe *probe = walk->probe;
+	AnagoStep  *step = probe->step;
+	AnagoPipeline *pipeline = step->op.pipeline;
+	AnagoVerdict verdict;
+	Buffer		buf;
+
+	ANAGO_BEGIN(task);
+	while ((walk->blkno != InvalidBlockNumber || walk->span != NULL) &&
+		   !probe->done)
+	{
+		anago_walk_copies(walk);
+		if (walk->blkno != InvalidBlockNumber)
+		{
+			ANAGO_AWAIT_PAGE(task, buf, pipeline->pages, step->indexrel, walk->blkno);
+			anago_walk_page(walk, buf);
+		}
+		while (walk->blkno == InvalidBlockNumber && walk->span != NULL &&
+			   !probe->done)
+		{
+			if (anago_span_is_shared(walk->span))
+				ANAGO_AWAIT_USE(task, pipeline->sched);
+			ANAGO_AWAIT_ROOM(task, pipeline->sched, ANAGO_DEPTH_LEAF(step));
+			if (!next_child(walk))
+				break;
+			spawn_leaf(walk);
+			ANAGO_SUSPEND(task, ANAGO_YIELD);
+		}
+		if (walk->matches != NULL)
+			ANAGO_CALL(task, verdict, anago_fetch(walk));
+	}
+	anago_walk_end(walk);
+	if (anago_probe_is_unmatched(probe))
+	{
+		ANAGO_AWAIT_NEXT(task, &step->op);
+		if (anago_probe_unmatched(probe))
+			ANAGO_PASS_ON(task, &step->op, probe->row);
+	}
+	anago_probe_release(probe);
+	ANAGO_END(task);
+}
+
+const AnagoRangeKind anago_range_parent = {
+	.name = "parent",
+	.task = {"index range", parent_run},
+	.keep = keep_level1,
+};

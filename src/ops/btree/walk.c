@@ -1,0 +1,178 @@
+/*-------------------------------------------------------------------------
+ *
+ * walk.c
+ *	  The walk of an index by one task.  See walk.h, and for what may happen to
+ *	  pages meanwhile range.c.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/nbtree.h"
+#include "pgstat.h"
+#include "storage/bufmgr.h"
+#include "storage/predicate.h"
+#include "utils/rel.h"
+
+#include "compat.h"
+#include "ops/btree/btpage.h"
+#include "ops/btree/descend.h"
+#include "ops/btree/leaf.h"
+#include "ops/btree/root.h"
+#include "ops/btree/walk.h"
+
+/* So many moves to the right in one descent say that copies are too old. */
+#define STALE_MOVES		4
+
+AnagoWalk *
+anago_walk_spawn(AnagoProbe *probe, const AnagoTaskOps *ops, int depth)
+{
+	AnagoWalk  *walk = (AnagoWalk *)
+		anago_sched_spawn(probe->step->op.pipeline->sched, ops, depth);
+
+	probe->tasks++;
+	walk->probe = probe;
+	return walk;
+}
+
+void
+anago_walk_start(AnagoWalk *walk, int combo, int combo_end)
+{
+	AnagoStep  *step = walk->probe->step;
+
+	anago_root_ensure(step);
+	walk->combo = combo;
+	walk->combo_end = combo_end;
+	walk->blkno = step->root;
+	walk->from_start = true;
+	step->op.counters.descents++;
+	pgstat_count_index_scan(step->indexrel);
+}
+
+/* --- inner pages --- */
+
+/* The range starts right of this page; true if it does. */
+static bool
+move_right(AnagoWalk *walk, Page page)
+{
+	BTPageOpaque opaque = BTPageGetOpaque(page);
+	AnagoStep  *step = walk->probe->step;
+
+	if (!anago_starts_right(step, page, walk->from_start))
+		return false;
+	if (!P_IGNORE(opaque) && ++walk->moves > STALE_MOVES)
+		step->stale = true;
+	walk->blkno = opaque->btpo_next;
+	return true;
+}
+
+/* `page` is locked, or a copy. */
+static void
+see_inner(AnagoWalk *walk, Page page)
+{
+	AnagoStep  *step = walk->probe->step;
+	BTPageOpaque opaque = BTPageGetOpaque(page);
+	OffsetNumber child;
+
+	if (move_right(walk, page))
+		return;
+	child = anago_first_child(step, page, walk->from_start);
+	if (opaque->btpo_level == 1 && step->heapkeyspace && step->range->keep != NULL &&
+		(!walk->from_start ||
+		 anago_bt_goes_on(step->indexrel, &step->keys.end, page, child)))
+	{
+		step->range->keep(walk, page, child);
+		return;
+	}
+	walk->blkno = anago_child_block(page, child);
+}
+
+/* --- leaves --- */
+
+static void
+see_leaf(AnagoWalk *walk, Buffer buf)
+{
+	AnagoStep  *step = walk->probe->step;
+	Page		page = BufferGetPage(buf);
+	BTPageOpaque opaque = BTPageGetOpaque(page);
+	bool		goes_on;
+
+	if (move_right(walk, page))
+	{
+		walk->moved_right = true;
+		return;
+	}
+	if (walk->bound != NULL && walk->moved_right &&
+		anago_bt_compare_bound(step->indexrel, walk->bound, page) < 0)
+	{
+		walk->blkno = InvalidBlockNumber;
+		return;
+	}
+	PredicateLockPage(step->indexrel, walk->blkno, step->op.pipeline->snapshot);
+	walk->matches = anago_leaf_collect(walk->probe, buf, walk->from_start,
+									   walk->combo, walk->combo_end, &goes_on);
+	walk->next_visible = walk->next_match = walk->ahead.located = 0;
+	if (walk->matches != NULL)
+		anago_sched_expect(step->op.pipeline->sched, walk->task.depth,
+						   walk->matches->size);
+
+	if (!goes_on ||
+		(walk->bound != NULL &&
+		 anago_bt_compare_bound(step->indexrel, walk->bound, page) <= 0))
+		walk->blkno = InvalidBlockNumber;
+	else
+		walk->blkno = opaque->btpo_next;
+	walk->from_start = false;
+	walk->moved_right = true;
+}
+
+void
+anago_walk_copies(AnagoWalk *walk)
+{
+	AnagoStep  *step = walk->probe->step;
+	Page		page;
+
+	anago_walk_bind(walk);
+	while (walk->blkno != InvalidBlockNumber &&
+		   (page = anago_inner_find(step->inner, walk->blkno)) != NULL)
+		see_inner(walk, page);
+}
+
+void
+anago_walk_page(AnagoWalk *walk, Buffer buf)
+{
+	AnagoStep  *step = walk->probe->step;
+	Page		page = BufferGetPage(buf);
+
+	anago_walk_bind(walk);
+	LockBuffer(buf, BT_READ);
+	_bt_checkpage(step->indexrel, buf);
+	anago_check_snapshot_age(step->op.pipeline->snapshot, step->indexrel, page);
+	if (!P_ISLEAF(BTPageGetOpaque(page)))
+	{
+		anago_inner_add(step->inner, walk->blkno, page);
+		see_inner(walk, page);
+	}
+	else
+		see_leaf(walk, buf);
+	LockBuffer(buf, BUFFER_LOCK_UNLOCK);
+	if (walk->matches != NULL)
+		anago_leaf_prepare(step, walk->matches);
+	ReleaseBuffer(buf);
+}
+
+void
+anago_walk_end(AnagoWalk *walk)
+{
+	AnagoStep  *step = walk->probe->step;
+	AnagoPipeline *pipeline = step->op.pipeline;
+
+	if (walk->matches != NULL)
+		anago_matches_release(step, walk->matches);
+	walk->matches = NULL;
+	if (walk->span != NULL)
+		anago_span_free(pipeline, walk->span);
+	walk->span = NULL;
+	anago_bound_free(pipeline, walk->bound);
+	walk->bound = NULL;
+}

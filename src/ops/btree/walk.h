@@ -1,0 +1,73 @@
+/*-------------------------------------------------------------------------
+ *
+ * walk.h
+ *	  The walk of an index by one task: page after page, down and to the right.
+ *
+ * It begins at the root, or at a leaf that some other task has learnt of, and
+ * ends where the range does, or at a bound.  How the leaves of a wide range are
+ * come to is a kind (kinds.h); what happens to their matches is in
+ * fetch.h.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ANAGO_WALK_H
+#define ANAGO_WALK_H
+
+#include "postgres.h"
+
+#include "ops/btree/btree.h"
+#include "ops/btree/combos.h"
+#include "ops/btree/matches.h"
+#include "ops/btree/span.h"
+
+typedef struct AnagoWalk
+{
+	AnagoTask	task;
+	AnagoProbe *probe;
+	int			combo;			/* run of combinations of the probe, */
+	int			combo_end;		/* to before this one */
+	AnagoNextRun next;			/* index probe: the run to be started */
+	BlockNumber blkno;			/* page wanted next; Invalid: none */
+	bool		from_start;		/* entries before the range may be met */
+	bool		moved_right;	/* a leaf task is past its first page */
+	uint16		moves;			/* to the right, as pages had been split */
+	uint16		resume;			/* of anago_fetch() */
+	IndexTuple	bound;			/* leaf task: upper bound of its part, or NULL */
+	AnagoMatches *matches;		/* matches of the last leaf, or NULL */
+	int			next_visible;	/* of matches, to be answered from the index */
+	int			next_match;		/* of matches, to be fetched from the heap */
+	AnagoAhead	ahead;			/* of matches, for the CPU */
+	AnagoSpan  *span;			/* range of many leaves, or NULL */
+} AnagoWalk;
+
+StaticAssertDecl(sizeof(AnagoWalk) <= ANAGO_TASK_SIZE, "task fits its slot");
+
+/* Reads one leaf, and those that were split off from it. */
+extern PGDLLIMPORT const AnagoTaskOps anago_leaf_task;
+
+/* A task of the probe's. */
+extern AnagoWalk *anago_walk_spawn(AnagoProbe *probe, const AnagoTaskOps *ops, int depth);
+
+/* Stand at the root, before the range of a run of combinations. */
+extern void anago_walk_start(AnagoWalk *walk, int combo, int combo_end);
+
+/* Bind the step's keys to the walk's run. */
+static inline void
+anago_walk_bind(AnagoWalk *walk)
+{
+	anago_keys_bind(&walk->probe->step->keys, &walk->probe->keys,
+					walk->combo, walk->combo_end);
+}
+
+/*
+ * Go on as far as copies of inner pages lead.  Then blkno is to be read, if it
+ * is valid, and given to anago_walk_page(), pinned; the pin is given up.  After
+ * that `matches` is what a leaf had, or NULL, and blkno what comes next.
+ */
+extern void anago_walk_copies(AnagoWalk *walk);
+extern void anago_walk_page(AnagoWalk *walk, Buffer buf);
+
+/* Let go of all that the walk holds, but for the probe. */
+extern void anago_walk_end(AnagoWalk *walk);
+
+#endif							/* ANAGO_WALK_H */
