@@ -222,6 +222,9 @@ def properties(root):
     doc = (root / "docs/monitoring.md").read_text().partition("### JSON")[2]
     known = set(re.findall(r"`([^`]+)`", doc.partition("\n## ")[0]))
     printed = set()
+    lists = (root / "src/counts.h").read_text()
+    printed.update(re.findall(
+        r'(?:\.property = |SHOWN\(|IN_STEP\(|REASON\()"([^"]+)"', lists))
     for path in files(root, ".c", under="src"):
         printed.update(re.findall(
             r'(?:ExplainProperty\w+|ExplainOpenGroup|anago_explain_expr)'

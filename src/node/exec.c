@@ -157,24 +157,13 @@ static void
 add_to_stats(const AnagoScanState *state)
 {
 	AnagoCounters all;
-	AnagoQueryTotals totals = {0};
 
 	anago_parallel_sum(state, &all);
 	if (!all.started)
 		return;
-	totals.queries = 1;
-	for (int i = 0; i < state->desc->nsteps; i++)
-		totals.rows += all.steps[i].rows;
-	totals.tasks = all.sched.tasks;
-	totals.hits = all.pages.hits;
-	totals.reads = all.pages.reads;
-	totals.shared_reads = all.pages.shared_reads;
-	totals.sync_reads = all.pages.sync_reads;
-	totals.no_descriptor = all.pages.sync[ANAGO_SYNC_NO_DESCRIPTOR];
-	totals.given_up = anago_reads_given_up(&all.pages);
-	totals.latency_sum_us = all.pages.latency_sum_us;
-	totals.fallbacks = all.fallbacks + new_fallbacks();
-	anago_stats_add(&totals);
+	all.run.queries = 1;
+	all.run.fallbacks += new_fallbacks();
+	anago_stats_add(&all.run);
 }
 
 static void

@@ -4,12 +4,15 @@
  *	  EXPLAIN of AnagoScan and AnagoJoin.
  *
  * A group for each step of the pipeline, which the step writes itself; under
- * ANALYZE the rows that went in and out of it.  What differs from run to run (tasks, reads, times) is shown
- * with BUFFERS or TIMING only, so that tests can turn it off.
+ * ANALYZE the rows that went in and out of it.  What differs from run to run
+ * (tasks, reads, times) is shown with BUFFERS or TIMING only, so that tests can
+ * turn it off.  What is shown where stands in counts.h.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
+
+#include <math.h>
 
 #include "utils/ruleutils.h"
 
@@ -26,23 +29,44 @@ typedef struct ExplainCxt
 
 /* --- how it ran --- */
 
-static double
-mean_inflight(const AnagoCounters *c)
+/* Counts in the units in which they are shown. */
+typedef struct Shown
 {
-	return c->pages.reads > 0 ? (double) c->pages.inflight_sum / c->pages.reads : 0;
-}
+	double		value[ANAGO_NCOUNTS];
+} Shown;
 
 static double
-latency_ms(const AnagoCounters *c)
+shown_count(const AnagoCountDesc *desc, const AnagoCounts *counts)
 {
-	return c->pages.latency_sum_us / Max(c->pages.reads, 1) / 1000.0;
+	double		value = anago_count_of(desc, counts);
+
+	if (desc->sum == ANAGO_MEAN || desc->sum == ANAGO_MEAN_TOGETHER)
+		value /= Max(counts->reads, 1);
+	switch (desc->unit)
+	{
+		case ANAGO_UNIT_KB:
+			return ceil(value / 1024.0);
+		case ANAGO_UNIT_MS:
+			return value / 1000.0;
+		default:
+			return value;
+	}
 }
 
-static int64
-memory_kb(const AnagoCounters *c)
+static void
+set_shown(Shown *shown, const AnagoCounts *counts)
 {
-	return (c->memory + 1023) / 1024;
+	for (int i = 0; i < ANAGO_NCOUNTS; i++)
+		shown->value[i] = shown_count(&anago_counts[i], counts);
 }
+
+/* What stands before the counts of a line of text. */
+static const char *const line_heads[ANAGO_LINES] = {
+	[ANAGO_LINE_TASKS] = "",
+	[ANAGO_LINE_READS] = "Reads: method=",
+	[ANAGO_LINE_SYNC] = "Synchronous:",
+	[ANAGO_LINE_INFLIGHT] = "In Flight:",
+};
 
 static const char *
 method_text(const AnagoCounters *c)
@@ -50,174 +74,145 @@ method_text(const AnagoCounters *c)
 	return c->method[0] != '\0' ? c->method : "none";
 }
 
-/* Why blocks were read in place, by AnagoSyncReason. */
-static const struct
-{
-	const char *text;
-	const char *property;
-}			sync_reasons[ANAGO_SYNC_REASONS] = {
-	[ANAGO_SYNC_METHOD] = {"method", "Method"},
-	[ANAGO_SYNC_ALONE] = {"alone", "Alone"},
-	[ANAGO_SYNC_CACHED] = {"cached", "Cached"},
-	[ANAGO_SYNC_UNFORESEEN] = {"unforeseen", "Unforeseen"},
-	[ANAGO_SYNC_NO_DESCRIPTOR] = {"no_descriptor", "No Descriptor"},
-	[ANAGO_SYNC_NO_RING] = {"no_ring", "No Ring"},
-};
-
 static void
-show_sync_text(ExplainState *es, const AnagoPageCounters *pages)
+begin_line(ExplainState *es, AnagoCountLine line, const AnagoCounters *c)
 {
-	if (pages->sync_reads == 0)
-		return;
 	anago_explain_indent(es);
-	appendStringInfoString(es->str, "Synchronous:");
-	for (int i = 0; i < ANAGO_SYNC_REASONS; i++)
-		if (pages->sync[i] > 0)
-			appendStringInfo(es->str, " %s=" INT64_FORMAT,
-							 sync_reasons[i].text, pages->sync[i]);
-	appendStringInfoChar(es->str, '\n');
+	appendStringInfoString(es->str, line_heads[line]);
+	if (line == ANAGO_LINE_READS)
+		appendStringInfoString(es->str, method_text(c));
 }
 
 static void
-show_sync(ExplainState *es, const AnagoPageCounters *pages)
+show_line(ExplainState *es, AnagoCountLine line, const AnagoCounters *c,
+		  const Shown *shown)
 {
-	const char *group = "Synchronous Reads by Reason";
+	bool		begun = false;
 
-	ExplainPropertyInteger("Synchronous Reads", NULL, pages->sync_reads, es);
-	ExplainOpenGroup(group, group, true, es);
-	for (int i = 0; i < ANAGO_SYNC_REASONS; i++)
-		ExplainPropertyInteger(sync_reasons[i].property, NULL, pages->sync[i], es);
-	ExplainCloseGroup(group, group, true, es);
-}
-
-static void
-show_run_text(const ExplainCxt *cxt, const AnagoCounters *c, double mean)
-{
-	ExplainState *es = cxt->es;
-	StringInfo	str = es->str;
-
-	anago_explain_indent(es);
-	appendStringInfo(str, "Tasks: " INT64_FORMAT "  Peak: %d of %d bytes  Memory: "
-					 INT64_FORMAT "kB\n", c->sched.tasks, c->sched.live_peak,
-					 ANAGO_TASK_SIZE, memory_kb(c));
-	anago_explain_indent(es);
-	appendStringInfo(str, "Reads: method=%s issued=" INT64_FORMAT
-					 " shared=" INT64_FORMAT " synchronous=" INT64_FORMAT
-					 " hits=" INT64_FORMAT, method_text(c), c->pages.reads,
-					 c->pages.shared_reads, c->pages.sync_reads, c->pages.hits);
-	if (anago_reads_given_up(&c->pages) > 0)
-		appendStringInfo(str, " given_up=" INT64_FORMAT,
-						 anago_reads_given_up(&c->pages));
-	appendStringInfoChar(str, '\n');
-	show_sync_text(es, &c->pages);
-	if (c->pages.reads == 0)
-		return;
-	anago_explain_indent(es);
-	appendStringInfo(str, "In Flight: peak=" INT64_FORMAT " mean=%.1f",
-					 c->pages.inflight_peak, mean);
-	if (es->timing)
-		appendStringInfo(str, "  Latency: %.3f ms", latency_ms(c));
-	appendStringInfoChar(str, '\n');
-}
-
-static void
-show_run(const ExplainCxt *cxt, const AnagoCounters *c, double mean)
-{
-	ExplainState *es = cxt->es;
-
-	if (es->format == EXPLAIN_FORMAT_TEXT)
+	for (int i = 0; i < 2 * ANAGO_NCOUNTS; i++)
 	{
-		show_run_text(cxt, c, mean);
-		return;
+		const AnagoCountDesc *desc = &anago_counts[i % ANAGO_NCOUNTS];
+		double		value = shown->value[i % ANAGO_NCOUNTS];
+		bool		late = i >= ANAGO_NCOUNTS;
+
+		if (desc->line != line || desc->late != late ||
+			!anago_explain_has(es, desc, value))
+			continue;
+		if (!begun)
+			begin_line(es, line, c);
+		begun = true;
+		anago_explain_count(es, desc, desc->text, value);
 	}
-	ExplainPropertyInteger("Tasks", NULL, c->sched.tasks, es);
-	ExplainPropertyInteger("Peak Tasks", NULL, c->sched.live_peak, es);
-	ExplainPropertyInteger("Task Size", "B", ANAGO_TASK_SIZE, es);
-	ExplainPropertyInteger("Memory", "kB", memory_kb(c), es);
-	ExplainPropertyText("I/O Method", method_text(c), es);
-	ExplainPropertyInteger("Reads Issued", NULL, c->pages.reads, es);
-	ExplainPropertyInteger("Shared Reads", NULL, c->pages.shared_reads, es);
-	ExplainPropertyInteger("Reads Given Up", NULL, anago_reads_given_up(&c->pages), es);
-	show_sync(es, &c->pages);
-	ExplainPropertyInteger("Hits", NULL, c->pages.hits, es);
-	ExplainPropertyInteger("Peak Reads in Flight", NULL, c->pages.inflight_peak, es);
-	ExplainPropertyFloat("Mean Reads in Flight", NULL, mean, 1, es);
-	if (es->timing)
-		ExplainPropertyFloat("Read Latency", "ms", latency_ms(c), 3, es);
+	if (begun)
+		appendStringInfoChar(es->str, '\n');
 }
 
-/* Rows that left the pipeline there. */
-static int64
-rows_out(const ExplainCxt *cxt, const AnagoCounters *c)
+/* Structured: into the group of the next count, and out of the one before. */
+static void
+change_group(ExplainState *es, const char **group, const char *next)
 {
-	return c->steps[cxt->state->desc->nsteps - 1].rows;
+	if (*group == next)
+		return;
+	if (*group != NULL)
+		ExplainCloseGroup(*group, *group, true, es);
+	if (next != NULL)
+		ExplainOpenGroup(next, next, true, es);
+	*group = next;
+}
+
+static void
+show_properties(ExplainState *es, const AnagoCounters *c, const Shown *shown)
+{
+	const char *group = NULL;
+
+	for (int i = 0; i < ANAGO_NCOUNTS; i++)
+	{
+		const AnagoCountDesc *desc = &anago_counts[i];
+
+		if (desc->line == ANAGO_LINE_NONE ||
+			!anago_explain_has(es, desc, shown->value[i]))
+			continue;
+		change_group(es, &group, desc->group);
+		if (desc->offset == offsetof(AnagoCounts, reads))
+			ExplainPropertyText("I/O Method", method_text(c), es);
+		anago_explain_count(es, desc, NULL, shown->value[i]);
+	}
+	change_group(es, &group, NULL);
+}
+
+static void
+show_run(ExplainState *es, const AnagoCounters *c, const Shown *shown)
+{
+	if (es->format != EXPLAIN_FORMAT_TEXT)
+		show_properties(es, c, shown);
+	else
+		for (int line = ANAGO_LINE_NONE + 1; line < ANAGO_LINES; line++)
+			show_line(es, line, c, shown);
 }
 
 /* What one process of a parallel query did; worker -1 is the leader. */
 static void
-show_process(const ExplainCxt *cxt, int worker, const AnagoCounters *c)
+show_process(ExplainState *es, int worker, const AnagoCounters *c)
 {
-	ExplainState *es = cxt->es;
+	bool		text = es->format == EXPLAIN_FORMAT_TEXT;
 
 	if (!c->started)
 		return;
 	ExplainOpenGroup("Process", NULL, true, es);
-	if (es->format == EXPLAIN_FORMAT_TEXT)
+	if (text)
 	{
 		anago_explain_indent(es);
 		if (worker < 0)
 			appendStringInfoString(es->str, "Leader:");
 		else
 			appendStringInfo(es->str, "Worker %d:", worker);
-		appendStringInfo(es->str, "  Rows: " INT64_FORMAT "  Tasks: " INT64_FORMAT
-						 "  Reads: issued=" INT64_FORMAT " hits=" INT64_FORMAT
-						 "  In Flight: peak=" INT64_FORMAT " mean=%.1f"
-						 "  Rows Given: " INT64_FORMAT "\n",
-						 rows_out(cxt, c), c->sched.tasks, c->pages.reads,
-						 c->pages.hits, c->pages.inflight_peak,
-						 mean_inflight(c), c->given);
 	}
-	else
-	{
-		if (worker >= 0)
-			ExplainPropertyInteger("Worker Number", NULL, worker, es);
-		ExplainPropertyInteger("Rows", NULL, rows_out(cxt, c), es);
-		ExplainPropertyInteger("Tasks", NULL, c->sched.tasks, es);
-		ExplainPropertyInteger("Reads Issued", NULL, c->pages.reads, es);
-		ExplainPropertyInteger("Hits", NULL, c->pages.hits, es);
-		ExplainPropertyInteger("Peak Reads in Flight", NULL,
-							   c->pages.inflight_peak, es);
-		ExplainPropertyFloat("Mean Reads in Flight", NULL, mean_inflight(c), 1, es);
-		ExplainPropertyInteger("Rows Given", NULL, c->given, es);
-	}
+	else if (worker >= 0)
+		ExplainPropertyInteger("Worker Number", NULL, worker, es);
+	for (int i = 0; i < ANAGO_NCOUNTS; i++)
+		if (anago_counts[i].each != NULL)
+			anago_explain_count(es, &anago_counts[i], anago_counts[i].each,
+								shown_count(&anago_counts[i], &c->run));
+	if (text)
+		appendStringInfoChar(es->str, '\n');
 	ExplainCloseGroup("Process", NULL, true, es);
 }
 
-/*
- * All processes together, then each.  Reads of all were on their way at the
- * same time: what the query had in flight is the sum.
- */
+/* Add what one process had on its way while others had. */
+static void
+add_together(Shown *shown, const AnagoCounters *c)
+{
+	for (int i = 0; i < ANAGO_NCOUNTS; i++)
+		if (anago_counts[i].sum == ANAGO_MEAN_TOGETHER)
+			shown->value[i] += shown_count(&anago_counts[i], &c->run);
+}
+
+/* All processes together, then each. */
 static void
 show_processes(const ExplainCxt *cxt, AnagoCounters *all)
 {
 	AnagoScanState *state = cxt->state;
 	AnagoCounters leader;
-	double		mean;
+	Shown		shown;
 
 	anago_pipeline_count(state->pipeline, &leader);
-	mean = mean_inflight(&leader);
-	for (int i = 0; i < state->nworkers; i++)
-		mean += mean_inflight(state->workers[i]);
 	if (state->nworkers > 0)
-		all->pages.inflight_peak = state->inflight_peak;
-	show_run(cxt, all, mean);
+		all->run.inflight_peak = state->inflight_peak;
+	set_shown(&shown, &all->run);
+	for (int i = 0; i < ANAGO_NCOUNTS; i++)
+		if (anago_counts[i].sum == ANAGO_MEAN_TOGETHER)
+			shown.value[i] = 0;
+	add_together(&shown, &leader);
+	for (int i = 0; i < state->nworkers; i++)
+		add_together(&shown, state->workers[i]);
+	show_run(cxt->es, all, &shown);
 	if (state->nworkers == 0)
 		return;
 
 	ExplainOpenGroup("Processes", "Processes", false, cxt->es);
-	show_process(cxt, -1, &leader);
+	show_process(cxt->es, -1, &leader);
 	for (int i = 0; i < state->nworkers; i++)
-		show_process(cxt, i, state->workers[i]);
+		show_process(cxt->es, i, state->workers[i]);
 	ExplainCloseGroup("Processes", "Processes", false, cxt->es);
 }
 

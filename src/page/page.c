@@ -80,8 +80,16 @@ pages_end_io(AnagoPages *pages)
 	dlist_init(&pages->free);
 }
 
+/* Blocks that were read and used so far. */
+static inline int64
+blocks_used(const AnagoPages *pages)
+{
+	return pages->counts->collected + pages->counts->sync_reads;
+}
+
 AnagoPages *
-anago_pages_begin(bool synchronous, int max_inflight, AnagoBudget *budget)
+anago_pages_begin(bool synchronous, int max_inflight, AnagoBudget *budget,
+				  AnagoCounts *counts)
 {
 	AnagoPages *pages = palloc0(sizeof(AnagoPages));
 
@@ -90,6 +98,8 @@ anago_pages_begin(bool synchronous, int max_inflight, AnagoBudget *budget)
 	pages->synchronous = synchronous;
 	pages->method = synchronous ? anago_io_sync_ops.name : "";
 	pages->budget = budget;
+	pages->counts = counts;
+	pages->used_before = blocks_used(pages);
 	pages->max_inflight = max_inflight;
 	pages->window = synchronous ? 1 : Min(ANAGO_WINDOW_START, max_inflight);
 	anago_cutoff_init(&pages->cutoff);
@@ -114,13 +124,6 @@ static inline bool
 pages_simulated(const AnagoPages *pages)
 {
 	return pages->io != NULL && pages->io->ops->hide_hit != NULL;
-}
-
-/* Blocks that were read and used since begin. */
-static inline int64
-blocks_used(const AnagoPages *pages)
-{
-	return pages->counters.collected + pages->counters.sync_reads;
 }
 
 /* The simulator stays: its history goes on. */
@@ -191,7 +194,7 @@ page_read_now(AnagoPages *pages, Relation rel, BlockNumber blkno,
 
 	if (hit)
 	{
-		pages->counters.hits++;
+		pages->counts->hits++;
 		if (!pages_simulated(pages))
 			anago_hit_run_hit(&pages->hit_run);
 	}
@@ -246,7 +249,7 @@ page_collect(AnagoPages *pages, AnagoWaiter *waiter)
 static Buffer
 page_share(AnagoPages *pages, AnagoRead *read, AnagoWaiter *waiter)
 {
-	pages->counters.shared_reads++;
+	pages->counts->shared_reads++;
 	if (read->state == READ_DONE)
 		return anago_read_finish(pages, read);
 	anago_waiter_join(pages, read, waiter);
@@ -453,7 +456,7 @@ sleep_until_done(AnagoPages *pages)
 {
 	int			done;
 
-	pages->counters.blocked_waits++;
+	pages->counts->blocked_waits++;
 	do
 	{
 		Assert(pages->nwanted + pages->ninflight > 0);
@@ -515,12 +518,6 @@ int
 anago_pages_window(const AnagoPages *pages)
 {
 	return pages->window;
-}
-
-const AnagoPageCounters *
-anago_pages_counters(const AnagoPages *pages)
-{
-	return &pages->counters;
 }
 
 const char *

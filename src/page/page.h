@@ -56,11 +56,11 @@
  * Begin: memory comes from CurrentMemoryContext and lives as long as it.
  * `synchronous` makes every call answer at once, by ReadBuffer()
  * (anago.mode = serial).  `budget` bounds the reads in flight of all processes
- * of a parallel query, or is NULL.  The I/O method is picked by
+ * of a parallel query, or is NULL.  What happens is added to `counts`.  The I/O method is picked by
  * anago.io_method at the first block that is not in shared buffers.
  */
 extern AnagoPages *anago_pages_begin(bool synchronous, int max_inflight,
-									 AnagoBudget *budget);
+									 AnagoBudget *budget, AnagoCounts *counts);
 
 /* Whom to wake; before the first request. */
 extern void anago_pages_set_wake(AnagoPages *pages, AnagoWakeCallback wake,
@@ -106,8 +106,6 @@ extern int	anago_pages_inflight(const AnagoPages *pages);
 
 /* Reads that may now be in flight together; the run loop sizes itself by it. */
 extern int	anago_pages_window(const AnagoPages *pages);
-
-extern const AnagoPageCounters *anago_pages_counters(const AnagoPages *pages);
 
 /* Name of the I/O method in use, as in anago.io_method; "": none yet. */
 extern const char *anago_pages_method(const AnagoPages *pages);

@@ -164,7 +164,7 @@ anago_read_want(AnagoPages *pages, Relation rel, const AnagoBlockKey *key,
 void
 anago_read_issued(AnagoPages *pages, AnagoRead *read, instr_time now)
 {
-	AnagoPageCounters *counters = &pages->counters;
+	AnagoCounts *counts = pages->counts;
 
 	Assert(read->state == READ_WANTED && read->nwaiters > 0);
 	read->state = READ_INFLIGHT;
@@ -174,9 +174,9 @@ anago_read_issued(AnagoPages *pages, AnagoRead *read, instr_time now)
 	if (read->io.issue != ANAGO_IO_ISSUED)
 		return;
 
-	counters->reads++;
-	counters->inflight_sum += pages->ninflight;
-	counters->inflight_peak = Max(counters->inflight_peak, pages->ninflight);
+	counts->reads++;
+	counts->inflight_sum += pages->ninflight;
+	counts->inflight_peak = Max(counts->inflight_peak, pages->ninflight);
 }
 
 /* A read is no longer INFLIGHT. */
@@ -201,7 +201,7 @@ anago_read_done(AnagoPages *pages, AnagoRead *read, instr_time now)
 	{
 		INSTR_TIME_SUBTRACT(now, read->issued);
 		pages->latency_us = INSTR_TIME_GET_MICROSEC(now);
-		pages->counters.latency_sum_us += pages->latency_us;
+		pages->counts->latency_us += (int64) (pages->latency_us + 0.5);
 		anago_cutoff_async_read(&pages->cutoff, read->io.inlined);
 	}
 	wake_waiters(pages, read);
@@ -228,7 +228,7 @@ count_collected(AnagoPages *pages, const AnagoRead *read)
 	switch (read->io.issue)
 	{
 		case ANAGO_IO_ISSUED:
-			pages->counters.collected++;
+			pages->counts->collected++;
 			break;
 		case ANAGO_IO_NO_DESCRIPTOR:
 			anago_count_sync(pages, ANAGO_SYNC_NO_DESCRIPTOR);

@@ -93,7 +93,7 @@ struct AnagoPages
 	uint64		nonempty[ANAGO_QUEUE_WORDS];
 	dlist_head	queues[ANAGO_PRIORITIES];
 
-	AnagoPageCounters counters;
+	AnagoCounts *counts;
 };
 
 /* Reads in the table. */
@@ -106,8 +106,8 @@ anago_reads_open(const AnagoPages *pages)
 static inline void
 anago_count_sync(AnagoPages *pages, AnagoSyncReason reason)
 {
-	pages->counters.sync_reads++;
-	pages->counters.sync[reason]++;
+	pages->counts->sync_reads++;
+	((int64 *) pages->counts)[reason]++;
 }
 
 /* The transitions. */

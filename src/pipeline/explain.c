@@ -32,3 +32,86 @@ anago_explain_expr(const AnagoExplain *ex, const char *label, List *quals)
 							  ex->prefix, false);
 	ExplainPropertyText(label, text, ex->es);
 }
+
+/* --- counts --- */
+
+bool
+anago_explain_has(ExplainState *es, const AnagoCountDesc *desc, double value)
+{
+	bool		text = es->format == EXPLAIN_FORMAT_TEXT;
+
+	return desc->property != NULL && value >= 0 && (!desc->timing || es->timing) &&
+		!(text && desc->quiet && value == 0);
+}
+
+/* Digits behind the point. */
+static int
+digits_of(const AnagoCountDesc *desc)
+{
+	if (desc->unit == ANAGO_UNIT_MS)
+		return 3;
+	return desc->sum == ANAGO_MEAN || desc->sum == ANAGO_MEAN_TOGETHER ? 1 : 0;
+}
+
+static const struct
+{
+	const char *text;
+	const char *structured;
+}			units[] = {
+	[ANAGO_UNIT_ONE] = {"", NULL},
+	[ANAGO_UNIT_BYTES] = {" bytes", "B"},
+	[ANAGO_UNIT_KB] = {"kB", "kB"},
+	[ANAGO_UNIT_MS] = {" ms", "ms"},
+};
+
+void
+anago_explain_count(ExplainState *es, const AnagoCountDesc *desc,
+					const char *before, double value)
+{
+	int			digits = digits_of(desc);
+
+	if (es->format == EXPLAIN_FORMAT_TEXT)
+		appendStringInfo(es->str, "%s%.*f%s", before, digits, value,
+						 units[desc->unit].text);
+	else if (digits > 0)
+		ExplainPropertyFloat(desc->property, units[desc->unit].structured, value,
+							 digits, es);
+	else
+		ExplainPropertyInteger(desc->property, units[desc->unit].structured,
+							   (int64) value, es);
+}
+
+static void
+show_step_counts(ExplainState *es, const AnagoStepCounts *counts, bool late)
+{
+	for (int i = 0; i < ANAGO_NSTEP_COUNTS; i++)
+	{
+		const AnagoCountDesc *desc = &anago_step_counts[i];
+		double		value = anago_count_of(desc, counts);
+
+		if (anago_explain_has(es, desc, value) && desc->text != NULL &&
+			desc->late == late)
+			anago_explain_count(es, desc, desc->text, value);
+	}
+}
+
+void
+anago_explain_step_counts(ExplainState *es, const AnagoStepCounts *counts)
+{
+	if (es->format == EXPLAIN_FORMAT_TEXT)
+	{
+		anago_explain_indent(es);
+		show_step_counts(es, counts, false);
+		show_step_counts(es, counts, true);
+		appendStringInfoChar(es->str, '\n');
+		return;
+	}
+	for (int i = 0; i < ANAGO_NSTEP_COUNTS; i++)
+	{
+		const AnagoCountDesc *desc = &anago_step_counts[i];
+		double		value = anago_count_of(desc, counts);
+
+		if (anago_explain_has(es, desc, value))
+			anago_explain_count(es, desc, NULL, value);
+	}
+}

@@ -97,7 +97,7 @@ typedef struct AnagoOpKind
 	 * NULL: it did not run.  Or NULL.
 	 */
 	void		(*explain) (const AnagoOp *op, const AnagoExplain *ex,
-							const AnagoStepCounters *counters);
+							const AnagoStepCounts *counters);
 
 	/* A source has none. */
 	AnagoAccepted (*accept) (AnagoOp *op, AnagoRow *outer);
@@ -136,7 +136,7 @@ struct AnagoOp
 	int			ncols;
 	AttrNumber *attnos;			/* in whatever it takes them from; in ascending
 								 * order */
-	AnagoStepCounters counters;
+	AnagoStepCounts counters;
 };
 
 /* The kinds that there are; ops/ops.c. */

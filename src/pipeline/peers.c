@@ -158,7 +158,7 @@ anago_peers_give(AnagoPipeline *pipeline, int step, AnagoRow *row)
 	if (size >= 0 &&
 		anago_mailbox_send(peers->share, peers->give_to, step, bytes, size))
 	{
-		peers->given++;
+		pipeline->counters->run.given++;
 		if (--peers->give_n <= 0)
 			peers->give_to = -1;
 		return true;

@@ -9,7 +9,7 @@
  *	  state.c		what operators share, and what has been counted of it
  *	  row.c			rows in flight
  *	  peers.c		how a pipeline spreads over processes
- *	  counters.c	sums of what processes have done
+ *	  counters.c	what a process has done, all of it in one piece
  *	  explain.c		what EXPLAIN of an operator is written with
  *
  *-------------------------------------------------------------------------
@@ -129,7 +129,7 @@ anago_pipeline_begin(PlanState *ps, const AnagoPipelineDesc *desc,
 	pipeline->child = child;
 	pipeline->wide = wide;
 	pipeline->peers.give_to = -1;
-	pipeline->before = palloc0(sizeof(AnagoCounters));
+	pipeline->counters = palloc0(sizeof(AnagoCounters));
 	begin_columns(pipeline, desc);
 
 	if (!(eflags & EXEC_FLAG_EXPLAIN_ONLY))
@@ -188,10 +188,11 @@ begin_engine(AnagoPipeline *pipeline)
 											 ALLOCSET_DEFAULT_SIZES);
 	MemoryContextSwitchTo(pipeline->engine);
 	pipeline->pages = anago_pages_begin(anago_mode != ANAGO_MODE_OOO,
-										anago_max_inflight_reads, budget);
+										anago_max_inflight_reads, budget,
+										&pipeline->counters->run);
 	pipeline->sched = anago_sched_begin(pipeline->ndepths, pipeline->pages,
 										&pipeline->memory, patience_of(pipeline),
-										&meet);
+										&meet, &pipeline->counters->run);
 	MemoryContextSwitchTo(old);
 }
 
@@ -314,8 +315,7 @@ anago_pipeline_set_segment(AnagoPipeline *pipeline, AnagoSegment *segment,
 	pipeline->peers.published = published;
 	if (published == NULL)
 		return;
-	memcpy(pipeline->before, published, anago_counters_size(pipeline->nsteps));
-	pipeline->peers.given = published->given;
+	memcpy(pipeline->counters, published, anago_counters_size(pipeline->nsteps));
 	for (int i = 0; i < pipeline->nsteps; i++)
 		anago_pipeline_op(pipeline, i)->counters = published->steps[i];
 }
@@ -331,7 +331,7 @@ anago_pipeline_leave(AnagoPipeline *pipeline)
 		return;
 	release_ops(pipeline);
 	anago_pipeline_publish(pipeline);
-	anago_pipeline_count(pipeline, pipeline->before);
+	anago_pipeline_count(pipeline, pipeline->counters);
 	anago_pipeline_keep_peak(pipeline);
 	end_engine(pipeline);
 	anago_share_end(pipeline->peers.share);

@@ -33,17 +33,24 @@ anago_pipeline_keep_peak(AnagoPipeline *pipeline)
 	pipeline->memory.peak = 0;
 }
 
-/* `counters` may be pipeline->before itself. */
+/* `counters` may be pipeline->counters itself. */
 void
 anago_pipeline_count(const AnagoPipeline *pipeline, AnagoCounters *counters)
 {
+	AnagoCounts *run = &counters->run;
+
 	/* what stands in shared memory has room for these steps alone */
-	if (counters != pipeline->before)
-		memcpy(counters, pipeline->before, anago_counters_size(pipeline->nsteps));
+	if (counters != pipeline->counters)
+		memcpy(counters, pipeline->counters, anago_counters_size(pipeline->nsteps));
 	counters->nsteps = pipeline->nsteps;
+	run->step_rows = 0;
 	for (int i = 0; i < pipeline->nsteps; i++)
+	{
 		counters->steps[i] = anago_pipeline_op(pipeline, i)->counters;
-	counters->given = pipeline->peers.given;
+		run->rows = counters->steps[i].rows;
+		run->step_rows += run->rows;
+	}
+	run->given_up = run->reads - run->collected;
 	if (pipeline->sched == NULL)
 		return;
 
@@ -51,10 +58,8 @@ anago_pipeline_count(const AnagoPipeline *pipeline, AnagoCounters *counters)
 	if (anago_pages_method(pipeline->pages)[0] != '\0')
 		strlcpy(counters->method, anago_pages_method(pipeline->pages),
 				sizeof(counters->method));
-	anago_sched_counters_add(&counters->sched, anago_sched_counters(pipeline->sched));
-	anago_page_counters_add(&counters->pages, anago_pages_counters(pipeline->pages));
-	counters->memory = Max(counters->memory,
-						   Max(pipeline->memory_peak, peak_memory(pipeline)));
+	run->memory = Max(run->memory,
+					  Max(pipeline->memory_peak, peak_memory(pipeline)));
 }
 
 void
@@ -66,7 +71,7 @@ anago_pipeline_publish(AnagoPipeline *pipeline)
 	if (pipeline->peers.published == NULL)
 		return;
 	anago_pipeline_count(pipeline, &now);
-	now.fallbacks += anago_io_fallbacks();
+	now.run.fallbacks += anago_io_fallbacks();
 
 	/* against the leader, which may be taking them at any moment */
 	lock = &anago_share_self(pipeline->peers.share)->lock;

@@ -41,7 +41,6 @@ typedef struct AnagoPeers
 	int			give_to;		/* participant that has too little to do, or
 								 * -1, */
 	int			give_n;			/* and how many rows it is to be given */
-	int64		given;			/* rows given away */
 	AnagoCounters *published;	/* of this process, in the segment, or NULL */
 } AnagoPeers;
 
@@ -67,8 +66,8 @@ struct AnagoPipeline
 	bool		exhausted;
 
 	AnagoPeers	peers;
-	AnagoCounters *before;		/* of schedulers that have ended; memory: of
-								 * all that has been let go */
+	AnagoCounters *counters;	/* of this process; those of operators are
+								 * theirs */
 
 	ExprState  *gate;			/* one-time condition of all, or NULL */
 

@@ -92,7 +92,7 @@ struct AnagoSched
 	int			since_poll;
 	AnagoTask  *emitting;
 	AnagoTask  *free;
-	AnagoSchedCounters counters;
+	AnagoCounts *counts;
 };
 
 StaticAssertDecl(ANAGO_MAX_DEPTHS <= 64, "ready_depths has 64 bits");
@@ -206,7 +206,7 @@ push_stalled(AnagoSched *sched, AnagoTask *task)
 	task->next = sched->stalled[task->stalled_on];
 	sched->stalled[task->stalled_on] = task;
 	sched->nstalled++;
-	sched->counters.stalls++;
+	sched->counts->stalls++;
 }
 
 static void
@@ -429,8 +429,7 @@ anago_sched_run(AnagoSched *sched)
 
 AnagoSched *
 anago_sched_begin(int ndepths, AnagoPages *pages, AnagoMemory *memory,
-				  int patience,
-				  const AnagoSchedPeers *peers)
+				  int patience, const AnagoSchedPeers *peers, AnagoCounts *counts)
 {
 	AnagoSched *sched = palloc0(sizeof(AnagoSched));
 
@@ -443,6 +442,8 @@ anago_sched_begin(int ndepths, AnagoPages *pages, AnagoMemory *memory,
 	for (int i = 0; i < ndepths; i++)
 		sched->weight[i] = ANAGO_TASK_BYTES;
 	sched->peers = *peers;
+	sched->counts = counts;
+	counts->task_size = ANAGO_TASK_SIZE;
 	sched->pages = pages;
 	anago_pages_set_wake(pages, wake, sched);
 	return sched;
@@ -474,9 +475,9 @@ anago_sched_spawn(AnagoSched *sched, const AnagoTaskOps *ops, int depth)
 
 	count_in(sched, depth);
 	sched->nlive++;
-	sched->counters.tasks++;
-	if (sched->nlive > sched->counters.live_peak)
-		sched->counters.live_peak = sched->nlive;
+	sched->counts->tasks++;
+	if (sched->nlive > sched->counts->live_peak)
+		sched->counts->live_peak = sched->nlive;
 	return task;
 }
 
@@ -530,10 +531,4 @@ anago_sched_has_use(const AnagoSched *sched)
 {
 	return anago_pages_wanted(sched->pages) == 0 &&
 		anago_pages_inflight(sched->pages) < anago_pages_window(sched->pages);
-}
-
-const AnagoSchedCounters *
-anago_sched_counters(const AnagoSched *sched)
-{
-	return &sched->counters;
 }

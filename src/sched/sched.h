@@ -10,17 +10,11 @@
 
 #include "postgres.h"
 
+#include "counts.h"
 #include "sched/memory.h"
 #include "sched/task.h"
 
 typedef struct AnagoSched AnagoSched;
-
-typedef struct AnagoSchedCounters
-{
-	int64		tasks;			/* spawned since begin */
-	int64		stalls;			/* times a task had to wait for room */
-	int			live_peak;		/* most tasks alive together */
-} AnagoSchedCounters;
 
 /*
  * How a scheduler meets the others of a parallel query.
@@ -54,14 +48,16 @@ typedef struct AnagoSchedPeers
  * `pages` is what tasks read by; those that it wakes are this scheduler's.
  * `memory` is what the operators take beside that, and the limit for both.
  * `patience`: tasks that end before one more is begun, or 0, if all rows are
- * wanted (see Demand in sched.c).  `peers` is copied; all zero: there are none.
+ * wanted (see Demand in sched.c).  `peers` is copied; all zero: there are none.  What happens
+ * is added to `counts`.
  */
 extern AnagoSched *anago_sched_begin(int ndepths, AnagoPages *pages,
 									 AnagoMemory *memory, int patience,
-									 const AnagoSchedPeers *peers);
+									 const AnagoSchedPeers *peers,
+									 AnagoCounts *counts);
 
 /*
- * Give up all tasks; counters go on.  The pages that they wait for are given up
+ * Give up all tasks.  The pages that they wait for are given up
  * with them, by whom these belong to (anago_pages_reset).
  */
 extern void anago_sched_reset(AnagoSched *sched);
@@ -103,7 +99,5 @@ anago_sched_has_room(const AnagoSched *sched, int depth)
  * stop (false).  The next call goes on with the task that emitted.
  */
 extern bool anago_sched_run(AnagoSched *sched);
-
-extern const AnagoSchedCounters *anago_sched_counters(const AnagoSched *sched);
 
 #endif							/* ANAGO_SCHED_H */

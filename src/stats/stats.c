@@ -34,37 +34,18 @@
 /* Versions of the library with other counters have others. */
 #define STATS_SEGMENT_NAME	"anago_stats_" CppAsString2(ANAGO_LAYOUT_VERSION)
 
-/* In the order of the columns of anago_stats(). */
-typedef enum StatsCounter
-{
-	STATS_QUERIES,
-	STATS_ROWS,
-	STATS_TASKS,
-	STATS_HITS,
-	STATS_READS,
-	STATS_SHARED_READS,
-	STATS_SYNC_READS,
-	STATS_NO_DESCRIPTOR,
-	STATS_GIVEN_UP,
-	STATS_LATENCY_US,
-	STATS_FALLBACKS,
-	STATS_COUNTERS
-} StatsCounter;
-
 /*
  * Where the server's counters cannot be had (no room for shared memory), each
  * so many queries of a process try again.
  */
 #define ATTACH_INTERVAL	64
 
-/* Then stats_reset and scope. */
-#define STATS_COLUMNS	(STATS_COUNTERS + 2)
-
 typedef struct AnagoStats
 {
 	uint32		layout;			/* ANAGO_LAYOUT */
 	pg_atomic_uint64 reset;		/* TimestampTz of the latest reset */
-	pg_atomic_uint64 counters[STATS_COUNTERS];
+	pg_atomic_uint64 counters[ANAGO_NCOUNTS];	/* as anago_counts[]; only those
+												 * that have a column */
 } AnagoStats;
 
 /* Where nothing is shared, or not yet. */
@@ -78,7 +59,7 @@ PG_FUNCTION_INFO_V1(anago_stats_reset);
 static void
 stats_clear(AnagoStats *s)
 {
-	for (int i = 0; i < STATS_COUNTERS; i++)
+	for (int i = 0; i < ANAGO_NCOUNTS; i++)
 		pg_atomic_write_u64(&s->counters[i], 0);
 	pg_atomic_write_u64(&s->reset, (uint64) GetCurrentTimestamp());
 }
@@ -89,7 +70,7 @@ stats_create(ANAGO_DSM_INIT_ARGS(ptr))
 	AnagoStats *s = ptr;
 
 	s->layout = ANAGO_LAYOUT;
-	for (int i = 0; i < STATS_COUNTERS; i++)
+	for (int i = 0; i < ANAGO_NCOUNTS; i++)
 		pg_atomic_init_u64(&s->counters[i], 0);
 	pg_atomic_init_u64(&s->reset, (uint64) GetCurrentTimestamp());
 }
@@ -237,7 +218,7 @@ may_attach(void)
 static void
 move_counters(AnagoStats *from, AnagoStats *to)
 {
-	for (int i = 0; i < STATS_COUNTERS; i++)
+	for (int i = 0; i < ANAGO_NCOUNTS; i++)
 		pg_atomic_fetch_add_u64(&to->counters[i],
 								pg_atomic_exchange_u64(&from->counters[i], 0));
 }
@@ -260,53 +241,51 @@ anago_stats_prepare(void)
 
 /* ---- counting ---- */
 
-static inline void
-stats_count(AnagoStats *s, StatsCounter counter, int64 n)
+void
+anago_stats_add(const AnagoCounts *counts)
 {
-	Assert(n >= 0);
-	if (n != 0)
-		(void) pg_atomic_fetch_add_u64(&s->counters[counter], n);
+	for (int i = 0; i < ANAGO_NCOUNTS; i++)
+	{
+		int64		n = anago_count_of(&anago_counts[i], counts);
+
+		Assert(n >= 0);
+		if (n != 0 && anago_counts[i].column != NULL)
+			(void) pg_atomic_fetch_add_u64(&stats->counters[i], n);
+	}
 }
 
-void
-anago_stats_add(const AnagoQueryTotals *totals)
+/* The value of a column, by its name. */
+static Datum
+column_value(AnagoStats *s, const char *name)
 {
-	AnagoStats *s = stats;
-
-	stats_count(s, STATS_QUERIES, totals->queries);
-	stats_count(s, STATS_ROWS, totals->rows);
-	stats_count(s, STATS_TASKS, totals->tasks);
-	stats_count(s, STATS_HITS, totals->hits);
-	stats_count(s, STATS_READS, totals->reads);
-	stats_count(s, STATS_SHARED_READS, totals->shared_reads);
-	stats_count(s, STATS_SYNC_READS, totals->sync_reads);
-	stats_count(s, STATS_NO_DESCRIPTOR, totals->no_descriptor);
-	stats_count(s, STATS_GIVEN_UP, totals->given_up);
-	stats_count(s, STATS_LATENCY_US, (int64) totals->latency_sum_us);
-	stats_count(s, STATS_FALLBACKS, totals->fallbacks);
+	if (strcmp(name, "stats_reset") == 0)
+		return TimestampTzGetDatum((TimestampTz) pg_atomic_read_u64(&s->reset));
+	if (strcmp(name, "scope") == 0)
+		return CStringGetTextDatum(s == &process_stats ? "process" : "server");
+	for (int i = 0; i < ANAGO_NCOUNTS; i++)
+		if (anago_counts[i].column != NULL && strcmp(name, anago_counts[i].column) == 0)
+			return Int64GetDatum((int64) pg_atomic_read_u64(&s->counters[i]));
+	elog(ERROR, "anago counts no \"%s\"", name);
 }
 
 Datum
 anago_stats(PG_FUNCTION_ARGS)
 {
-	AnagoStats *s;
 	TupleDesc	tupdesc;
-	Datum		values[STATS_COLUMNS];
-	bool		nulls[STATS_COLUMNS] = {0};
+	Datum	   *values;
+	bool	   *nulls;
 
 	anago_stats_prepare();
-	s = stats;
 	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
-	if (tupdesc->natts != STATS_COLUMNS)
-		elog(ERROR, "incorrect number of output arguments");
+	values = palloc(sizeof(Datum) * tupdesc->natts);
+	nulls = palloc0(sizeof(bool) * tupdesc->natts);
+	for (int i = 0; i < tupdesc->natts; i++)
+	{
+		Form_pg_attribute attribute = TupleDescAttr(tupdesc, i);
 
-	for (int i = 0; i < STATS_COUNTERS; i++)
-		values[i] = Int64GetDatum((int64) pg_atomic_read_u64(&s->counters[i]));
-	values[STATS_COUNTERS] =
-		TimestampTzGetDatum((TimestampTz) pg_atomic_read_u64(&s->reset));
-	values[STATS_COUNTERS + 1] =
-		CStringGetTextDatum(s == &process_stats ? "process" : "server");
+		values[i] = column_value(stats, NameStr(attribute->attname));
+	}
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(tupdesc, values, nulls)));
 }
 

@@ -23,22 +23,7 @@
 
 #include "postgres.h"
 
-/* What one process did for one query. */
-typedef struct AnagoQueryTotals
-{
-	int64		queries;		/* 1 in the process that counts the query, 0
-								 * in its parallel workers */
-	int64		rows;			/* rows that left steps, all steps together */
-	int64		tasks;			/* tasks run */
-	int64		hits;			/* these as in AnagoPageCounters */
-	int64		reads;
-	int64		shared_reads;
-	int64		sync_reads;
-	int64		no_descriptor;	/* of sync_reads, for want of a descriptor */
-	int64		given_up;		/* of reads, those that no task came for */
-	double		latency_sum_us;
-	int64		fallbacks;		/* I/O methods refused, see anago_io_fallbacks */
-} AnagoQueryTotals;
+#include "counts.h"
 
 /* From _PG_init. */
 extern void anago_stats_init(void);
@@ -51,6 +36,6 @@ extern void anago_stats_init(void);
 extern void anago_stats_prepare(void);
 
 /* At the end of a query; allocates nothing, raises no error. */
-extern void anago_stats_add(const AnagoQueryTotals *totals);
+extern void anago_stats_add(const AnagoCounts *counts);
 
 #endif							/* ANAGO_STATS_H */

@@ -92,39 +92,17 @@ show_structured(const AnagoStep *step, const AnagoExplain *ex)
 }
 
 static void
-show_counters(const AnagoStep *step, ExplainState *es,
-			  const AnagoStepCounters *c)
+show_counts(const AnagoStep *step, ExplainState *es, const AnagoStepCounts *counts)
 {
-	bool		index_only = step->desc->index_only;
+	AnagoStepCounts shown = *counts;
 
-	if (es->format == EXPLAIN_FORMAT_TEXT)
-	{
-		anago_explain_indent(es);
-		appendStringInfo(es->str,
-						 "Probes: " INT64_FORMAT "  Entries: " INT64_FORMAT
-						 "  Rows: " INT64_FORMAT, c->probes, c->tids, c->rows);
-		if (c->filtered > 0)
-			appendStringInfo(es->str, "  Removed by Filter: " INT64_FORMAT,
-							 c->filtered);
-		if (index_only)
-			appendStringInfo(es->str, "  Heap Fetches: " INT64_FORMAT,
-							 c->tids - c->index_only);
-		appendStringInfoChar(es->str, '\n');
-		return;
-	}
-	ExplainPropertyInteger("Probes", NULL, c->probes, es);
-	ExplainPropertyInteger("Index Descents", NULL, c->descents, es);
-	ExplainPropertyInteger("Index Entries", NULL, c->tids, es);
-	ExplainPropertyInteger("Heap Tuples", NULL, c->fetched, es);
-	ExplainPropertyInteger("Rows Removed by Filter", NULL, c->filtered, es);
-	if (index_only)
-		ExplainPropertyInteger("Heap Fetches", NULL, c->tids - c->index_only, es);
-	ExplainPropertyInteger("Rows", NULL, c->rows, es);
+	shown.heap_fetches = step->desc->index_only ? shown.tids - shown.index_only : -1;
+	anago_explain_step_counts(es, &shown);
 }
 
 void
 anago_step_show(const AnagoOp *op, const AnagoExplain *ex,
-				const AnagoStepCounters *counters)
+				const AnagoStepCounts *counters)
 {
 	const AnagoStep *step = (const AnagoStep *) op;
 	const AnagoStepDesc *sd = step->desc;
@@ -142,7 +120,7 @@ anago_step_show(const AnagoOp *op, const AnagoExplain *ex,
 	anago_explain_expr(ex, "Join Filter", sd->exprs[ANAGO_EXPRS_JOIN]);
 	anago_explain_expr(ex, "Row Filter", sd->exprs[ANAGO_EXPRS_OTHER]);
 	if (counters != NULL)
-		show_counters(step, es, counters);
+		show_counts(step, es, counters);
 	if (text)
 		es->indent--;
 	ExplainCloseGroup("Step", NULL, true, es);

@@ -15,6 +15,6 @@
 
 /* AnagoOpKind.explain */
 extern void anago_step_show(const AnagoOp *op, const AnagoExplain *ex,
-							const AnagoStepCounters *counters);
+							const AnagoStepCounts *counters);
 
 #endif							/* ANAGO_SHOW_H */
