@@ -173,6 +173,7 @@ end_scan(CustomScanState *node)
 	PlanState  *child = child_of(node);
 
 	anago_parallel_shutdown(node);
+	anago_parallel_end(state);
 	if (!(node->ss.ps.plan->parallel_aware && IsParallelWorker()))
 		add_to_stats(state);
 	anago_pipeline_end(state->pipeline);

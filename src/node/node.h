@@ -27,6 +27,7 @@ typedef struct AnagoScanState
 	/* in the leader of a parallel query, below a Gather */
 	AnagoSegment *segment;		/* NULL: none, or no longer */
 	AnagoPool  *pool;			/* with it */
+	bool		awaits_detach;	/* at_detach() will be called for it */
 	int			nworkers;
 	AnagoCounters **workers;	/* what they have done */
 	int64		inflight_peak;	/* reads of all processes at one time */
@@ -48,6 +49,7 @@ extern void anago_parallel_reinitialize(CustomScanState *node,
 extern void anago_parallel_initialize_worker(CustomScanState *node, shm_toc *toc,
 											 void *coordinate);
 extern void anago_parallel_shutdown(CustomScanState *node);
+extern void anago_parallel_end(AnagoScanState *state);
 extern void anago_parallel_sum(const AnagoScanState *state, AnagoCounters *sum);
 
 /* explain.c: ExplainCustomScan */

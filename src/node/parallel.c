@@ -8,7 +8,8 @@
  *
  *		leader		estimate, initialize; for a rescan: reinitialize
  *		worker		initialize_worker
- *		all			shutdown, before the segment goes
+ *		all			shutdown, before the segment goes; the leader once more when
+ *					it does, and all workers have finished
  *
  *-------------------------------------------------------------------------
  */
@@ -20,6 +21,7 @@
 #include "access/xact.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
+#include "storage/dsm.h"
 #include "storage/dsm_impl.h"
 
 #include "guc.h"
@@ -234,6 +236,54 @@ get_pool(ParallelContext *pcxt)
 	return pool;
 }
 
+/* --- what the workers have counted --- */
+
+/* The segment counts anew after this. */
+static void
+keep_peak(AnagoScanState *state)
+{
+	state->inflight_peak =
+		Max(state->inflight_peak,
+			(int64) pg_atomic_read_u32(&state->segment->budget.peak));
+}
+
+/* A worker may be about to publish the next ones, if it has not finished. */
+static void
+take_counters(AnagoScanState *state, int worker)
+{
+	LWLock	   *lock = &state->segment->participants[worker + 1].lock;
+
+	LWLockAcquire(lock, LW_SHARED);
+	anago_counters_add(state->workers[worker],
+					   anago_segment_counters(state->segment, worker));
+	LWLockRelease(lock);
+}
+
+/* What the workers have counted goes with the segment. */
+static void
+take_all_counters(AnagoScanState *state)
+{
+	for (int i = 0; i < state->segment->nparticipants - 1; i++)
+		take_counters(state, i);
+	keep_peak(state);
+	state->segment = NULL;
+	state->pool = NULL;
+	state->awaits_detach = false;
+}
+
+/*
+ * The shared memory of the query is about to go.  Unless that is for an error,
+ * all workers have finished, and have published the last that they counted.
+ */
+static void
+at_detach(dsm_segment *dsm, Datum arg)
+{
+	AnagoScanState *state = (AnagoScanState *) DatumGetPointer(arg);
+
+	if (state->awaits_detach && IsTransactionState())
+		take_all_counters(state);
+}
+
 /* --- callbacks --- */
 
 Size
@@ -256,17 +306,13 @@ anago_parallel_initialize(CustomScanState *node, ParallelContext *pcxt,
 	state->segment = coordinate;
 	state->pool = get_pool(pcxt);
 	make_room(state, pcxt->nworkers);
+	if (pcxt->seg != NULL)
+	{
+		state->awaits_detach = true;
+		on_dsm_detach(pcxt->seg, at_detach, PointerGetDatum(state));
+	}
 	anago_pipeline_set_segment(state->pipeline, state->segment, state->pool, 0,
 							   rows_are_collected(node), NULL);
-}
-
-/* The segment counts anew after this. */
-static void
-keep_peak(AnagoScanState *state)
-{
-	state->inflight_peak =
-		Max(state->inflight_peak,
-			(int64) pg_atomic_read_u32(&state->segment->budget.peak));
 }
 
 void
@@ -300,22 +346,11 @@ anago_parallel_initialize_worker(CustomScanState *node, shm_toc *toc,
 													  ParallelWorkerNumber));
 }
 
-/* The worker may be about to publish the next ones. */
-static void
-take_counters(AnagoScanState *state, int worker)
-{
-	LWLock	   *lock = &state->segment->participants[worker + 1].lock;
-
-	LWLockAcquire(lock, LW_SHARED);
-	anago_counters_add(state->workers[worker],
-					   anago_segment_counters(state->segment, worker));
-	LWLockRelease(lock);
-}
-
 /*
  * No more rows are wanted.  In the leader, core calls this before it waits for
- * the workers, so that these are told; what they have counted by now is taken,
- * for it goes with the segment.
+ * the workers, so that these are told.  They may be in the middle of something,
+ * or hang on a tuple queue that nobody reads any more: what they have counted is
+ * taken when they have finished.
  */
 void
 anago_parallel_shutdown(CustomScanState *node)
@@ -326,11 +361,16 @@ anago_parallel_shutdown(CustomScanState *node)
 	if (state->segment == NULL)
 		return;
 	anago_share_stop(state->segment);
-	for (int i = 0; i < state->segment->nparticipants - 1; i++)
-		take_counters(state, i);
-	keep_peak(state);
-	state->segment = NULL;
-	state->pool = NULL;
+	if (!state->awaits_detach)
+		take_all_counters(state);
+}
+
+/* The node ends; if the workers have not, what they have counted by now counts. */
+void
+anago_parallel_end(AnagoScanState *state)
+{
+	if (state->segment != NULL)
+		take_all_counters(state);
 }
 
 void
