@@ -1,5 +1,5 @@
 -- A query that stops early has read at most twice what stock reads, or 16
--- pages more.
+-- pages more: all of its processes together.
 load 'anago';
 set max_parallel_workers_per_gather = 0;
 set enable_seqscan = off;
@@ -36,7 +36,7 @@ insert into dem_query values
 
 -- What does a query read before it stops?  Every page that stock looks at
 -- counts, as in a cold cache; simulated reads make each of ours count, too.
-create function dem_read(query text, out pages bigint, out ours boolean)
+create function dem_read(query text, out pages bigint, out ours boolean, out workers boolean)
 language plpgsql as $$
 declare
 	plan jsonb;
@@ -45,7 +45,8 @@ begin
 	ours := plan::text ~ 'Anago(Scan|Join)';
 	if ours then
 		select sum(n::bigint) into pages from unnest('{"Reads Issued", "Synchronous Reads"}'::text[]) name,
-			jsonb_path_query(plan, format('strict $.**.%I', name)::jsonpath) n;
+			jsonb_path_query(plan, format('strict $.** ? (@."Node Type" == "Custom Scan").%I', name)::jsonpath) n;
+		workers := coalesce((jsonb_path_query_first(plan, 'strict $.**."Workers Launched"'))::int > 0, false);
 	else
 		pages := (plan->0->'Plan'->>'Shared Hit Blocks')::bigint +
 			(plan->0->'Plan'->>'Shared Read Blocks')::bigint;
@@ -56,10 +57,10 @@ end $$;
 -- fewer of the first ones: the mean of several runs is what counts, and filters
 -- are such as let one of the first rows of the index pass where it is to be
 -- expected.
-create function dem_stop(query text, out most text, out anago boolean)
+create function dem_stop(query text, workers int, runs int, limits int[],
+	out most text, out anago boolean, out in_workers boolean)
 language plpgsql as $$
 declare
-	runs constant int := 6;
 	stock record;
 	ours record;
 	pages bigint;
@@ -67,15 +68,19 @@ declare
 begin
 	most := 'bounded';
 	anago := true;
-	foreach n in array '{1, 2, 5, 20, 50, 100, 500, 1000, 5000, 10000}'::int[] loop
-		perform set_config('anago.enable', 'off', false);
+	in_workers := false;
+	foreach n in array limits loop
+		set anago.enable = off;
+		set max_parallel_workers_per_gather = 0;
 		select * into stock from dem_read(query || ' limit ' || n);
-		perform set_config('anago.enable', 'on', false);
+		set anago.enable = on;
+		perform set_config('max_parallel_workers_per_gather', workers::text, false);
 		pages := 0;
 		for seed in 1 .. runs loop
 			perform set_config('anago.sim_seed', (n * runs + seed)::text, false);
 			select * into ours from dem_read(query || ' limit ' || n);
 			anago := anago and ours.ours;
+			in_workers := in_workers or ours.workers;
 			pages := pages + ours.pages;
 		end loop;
 		if pages > runs * (stock.pages + greatest(16, stock.pages)) then
@@ -89,18 +94,71 @@ set anago.debug_force = on;
 set anago.io_method = sim;
 set anago.sim_hit_rate = 0;
 set anago.sim_delay = 20;
-select name, s.* from dem_query, dem_stop(query) s;
+select name, s.* from dem_query,
+	dem_stop(query, 0, 6, '{1, 2, 5, 20, 50, 100, 500, 1000, 5000, 10000}') s;
+set parallel_setup_cost = 0;
+set parallel_tuple_cost = 0;
+select name, s.* from dem_query, dem_stop(query, 3, 4, '{1, 2, 5, 20, 100, 1000, 10000}') s;
+set parallel_leader_participation = off;
+select name, s.* from dem_query, dem_stop(query, 3, 4, '{1, 20, 1000}') s where name in ('scan', 'join');
 
--- a cursor is a query that may stop at any row; a rescan begins anew
-set anago.enable = on;
+-- What workers have counted is shown, also where a LIMIT has ended them: the
+-- leader takes no part here.
+create function dem_workers(query text, out rows boolean, out tasks boolean, out buffers boolean)
+language plpgsql as $$
+declare
+	plan jsonb;
+	node jsonb;
+begin
+	execute 'explain (analyze, buffers, costs off, timing off, format json) ' || query into plan;
+	node := jsonb_path_query_first(plan, 'strict $.** ? (@."Node Type" == "Custom Scan")');
+	rows := (select sum(n::int) from jsonb_path_query(node, '$."Processes"[*]."Rows"') n) >= 50;
+	tasks := (node->>'Tasks')::int > 0;
+	buffers := (node->>'Shared Hit Blocks')::int + (node->>'Shared Read Blocks')::int > 0;
+end $$;
+set max_parallel_workers_per_gather = 2;
+set anago.io_method = default;
+select * from dem_workers('select id, pad from dem1 where k >= 0 limit 50');
+select * from dem_workers('select dem1.id, dem2.pad from dem1 join dem2 on dem2.ref = dem1.ref where k >= 0 limit 50');
+
+-- How many rows a scan is wanted for is known where every row of it is one of
+-- the consumer's: then hardly more are read.  Else reads go ahead as rows are
+-- consumed.
+set max_parallel_workers_per_gather = 0;
+set anago.io_method = sim;
+create function dem_ahead(query text, wanted int) returns text language plpgsql as $$
+declare
+	plan jsonb;
+	reads bigint;
+begin
+	execute 'explain (analyze, buffers, costs off, timing off, format json) ' || query into plan;
+	select sum(n::bigint) into reads from
+		jsonb_path_query(plan, 'strict $.** ? (@."Node Type" == "Custom Scan")."Reads Issued"') n;
+	return case when reads <= wanted * 1.05 + 8 then 'as wanted' else format('%s reads', reads) end;
+end $$;
+select name, dem_ahead(query, pages) from (values
+	('limit', 'select id, pad from dem1 where k >= 0 limit 1000', 1000),
+	('offset', 'select id, pad from dem1 where k >= 0 limit 500 offset 500', 1000),
+	('above a subquery', 'select * from (select id, pad from dem1 where k >= 0 offset 0) s limit 1000', 1000),
+	('append', 'select id, pad from dem1 where k >= 6000 union all select id, pad from dem1 where k < 6000 limit 1000', 1000),
+	('exists', 'select exists (select from dem1 where k >= 0 and pad > '''')', 1),
+	('lateral', 'select count(*) from generate_series(0, 50) g, lateral (select pad from dem1 where k > g limit 2) l', 102))
+	as q (name, query, pages);
+
+-- FETCH says how many rows are wanted; what comes after those begins as usual.
 begin;
 declare dem_cursor cursor for select id, pad from dem1 where k >= 0;
 fetch 1 from dem_cursor \g /dev/null
 close dem_cursor;
+declare dem_cursor cursor for select id, pad from dem1 where k between 10 and 2000;
+move 3 in dem_cursor;
+fetch 2 from dem_cursor \g /dev/null
+move 100 in dem_cursor;
+move all in dem_cursor;
+close dem_cursor;
+select count(*) from dem1 where k between 10 and 2000;
 commit;
-select count(*) from generate_series(0, 50) g,
-	lateral (select dem1.id from dem1 where k > g offset 0 limit 2) l;
 
 reset all;
 drop table dem1, dem2, dem3, dem_query;
-drop function dem_read, dem_stop;
+drop function dem_read, dem_stop, dem_workers, dem_ahead;

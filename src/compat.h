@@ -210,6 +210,20 @@ anago_count_read_op(void)
 #define ANAGO_INJECTION_POINT(name)	((void) (name))
 #endif
 
+/* 18: ExecutorRun() no longer asks whether it is called once. */
+#if PG_VERSION_NUM >= 180000
+#define ANAGO_RUN_PARAMS \
+	QueryDesc *queryDesc, ScanDirection direction, uint64 count
+#define ANAGO_RUN_ARGS \
+	queryDesc, direction, count
+#else
+#define ANAGO_RUN_PARAMS \
+	QueryDesc *queryDesc, ScanDirection direction, uint64 count, \
+	bool execute_once
+#define ANAGO_RUN_ARGS \
+	queryDesc, direction, count, execute_once
+#endif
+
 /* The root of a B-tree, pinned and share-locked; InvalidBuffer if empty. */
 static inline Buffer
 anago_bt_getroot(Relation indexrel, Relation heaprel pg_attribute_unused())

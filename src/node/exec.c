@@ -5,6 +5,7 @@
  *
  *	  exec.c		begin, exec, rescan, end
  *	  parallel.c	the same among the processes of a parallel query
+ *	  consumer.c	who takes the rows, and how many
  *	  explain.c		EXPLAIN
  *
  *-------------------------------------------------------------------------
@@ -70,6 +71,7 @@ anago_node_init(void)
 	RegisterCustomScanMethods(&anago_scan_methods);
 	RegisterCustomScanMethods(&anago_join_methods);
 	anago_parallel_init();
+	anago_consumer_init();
 }
 
 static Node *
@@ -105,6 +107,25 @@ begin_scan(CustomScanState *node, EState *estate, int eflags)
 										   node->ss.ss_ScanTupleSlot, eflags);
 }
 
+AnagoWanted
+anago_node_wanted(AnagoScanState *state)
+{
+	if (!state->consumer_known)
+		state->consumer_known = anago_consumer_find(&state->css.ss.ps,
+													&state->consumer);
+	return anago_consumer_wants(&state->consumer, state->css.ss.ps.state,
+								state->desc->may_stop);
+}
+
+/* The first row of a scan is about to be asked for. */
+static void
+expect_rows(AnagoScanState *state)
+{
+	AnagoWanted wanted = anago_node_wanted(state);
+
+	anago_pipeline_expect(state->pipeline, wanted.may_stop, wanted.rows);
+}
+
 static TupleTableSlot *
 exec_scan(CustomScanState *node)
 {
@@ -113,6 +134,8 @@ exec_scan(CustomScanState *node)
 	ProjectionInfo *projection = node->ss.ps.ps_ProjInfo;
 
 	ResetExprContext(econtext);
+	if (anago_pipeline_is_new(pipeline))
+		expect_rows((AnagoScanState *) node);
 	if (!anago_pipeline_next(pipeline))
 	{
 		/* UPDATE ... WHERE CURRENT OF must find no row here */

@@ -16,6 +16,7 @@
 #include "nodes/execnodes.h"
 #include "nodes/extensible.h"
 
+#include "node/consumer.h"
 #include "pipeline/pipeline.h"
 
 typedef struct AnagoScanState
@@ -23,6 +24,8 @@ typedef struct AnagoScanState
 	CustomScanState css;		/* must be first */
 	AnagoPipelineDesc *desc;
 	AnagoPipeline *pipeline;			/* NULL before BeginCustomScan */
+	AnagoConsumer consumer;		/* of its rows, */
+	bool		consumer_known;	/* once it is this */
 
 	/* in the leader of a parallel query, below a Gather */
 	AnagoSegment *segment;		/* NULL: none, or no longer */
@@ -38,6 +41,9 @@ extern PGDLLIMPORT const CustomScanMethods anago_join_methods;
 
 /* Make both known to readfuncs.c, which looks them up by name. */
 extern void anago_node_init(void);
+
+/* exec.c: what is wanted of a scan that begins now */
+extern AnagoWanted anago_node_wanted(AnagoScanState *state);
 
 /* parallel.c: the callbacks for DSM, and the counters of all processes */
 extern void anago_parallel_init(void);

@@ -131,9 +131,10 @@ make_room(AnagoScanState *state, int nworkers)
 }
 
 static AnagoSegmentSpec
-spec_for(const CustomScanState *node, const ParallelContext *pcxt)
+spec_for(CustomScanState *node, const ParallelContext *pcxt)
 {
-	const AnagoScanState *state = (const AnagoScanState *) node;
+	AnagoScanState *state = (AnagoScanState *) node;
+	AnagoWanted wanted = anago_node_wanted(state);
 	AnagoSegmentSpec spec;
 
 	spec.node = node->ss.ps.plan->plan_node_id;
@@ -144,6 +145,9 @@ spec_for(const CustomScanState *node, const ParallelContext *pcxt)
 		anago_pipeline_op(state->pipeline, 0)->kind->source_size : 0;
 	spec.nparts = parts_for(pcxt);
 	spec.max_inflight = anago_max_inflight_reads;
+	spec.may_stop = wanted.may_stop;
+	spec.wanted = wanted.rows;
+	spec.together = wanted.any_order;
 	return spec;
 }
 

@@ -103,6 +103,26 @@ feed(void *arg)
 	return messages || items;
 }
 
+static int64
+blocks_used(const AnagoPipeline *pipeline)
+{
+	const AnagoCounts *run = &pipeline->counters->run;
+
+	return run->hits + run->collected + run->sync_reads;
+}
+
+/* Blocks that were used since the last time count for who would join. */
+static void
+tell_used(AnagoPipeline *pipeline)
+{
+	int64		used = blocks_used(pipeline);
+
+	if (pipeline->peers.segment->quota.may_stop)
+		pg_atomic_fetch_add_u64(&pipeline->peers.segment->quota.used,
+								used - pipeline->peers.used);
+	pipeline->peers.used = used;
+}
+
 /* AnagoSchedPeers.tick */
 static bool
 tick(void *arg, int nlive)
@@ -115,6 +135,7 @@ tick(void *arg, int nlive)
 	peers->give_to = -1;
 	if (!peers->in_parts)
 		peers->give_to = anago_share_balance(peers->share, nlive, &peers->give_n);
+	tell_used(pipeline);
 	anago_pipeline_publish(pipeline);
 	return true;
 }
@@ -125,6 +146,7 @@ anago_peers_meet(AnagoPipeline *pipeline, AnagoSchedPeers *peers)
 	peers->feed = feed;
 	peers->tick = tick;
 	peers->arg = pipeline;
+	pipeline->peers.used = blocks_used(pipeline);
 }
 
 bool

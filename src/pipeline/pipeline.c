@@ -93,7 +93,6 @@ kind_at(const AnagoPipelineDesc *desc, int index)
 static void
 begin_ops(AnagoPipeline *pipeline, const AnagoPipelineDesc *desc, int eflags)
 {
-	pipeline->may_stop = desc->may_stop;
 	pipeline->nsteps = desc->nsteps;
 	pipeline->ops = palloc0(sizeof(AnagoOp *) * (desc->nsteps + 2));
 	for (int i = 0; i < desc->nsteps + 2; i++)
@@ -154,10 +153,23 @@ anago_pipeline_begin(PlanState *ps, const AnagoPipelineDesc *desc,
  */
 #define PATIENCE_FOR_A_STEP		3
 
-static int
-patience_of(const AnagoPipeline *pipeline)
+/* As a participant, what the leader knows of it holds. */
+static void
+expect_rows(AnagoPipeline *pipeline)
 {
-	return pipeline->may_stop ? PATIENCE_FOR_A_STEP * pipeline->nsteps : 0;
+	AnagoQuota *quota = NULL;
+	bool		may_stop = pipeline->may_stop;
+	int64		wanted = pipeline->wanted;
+
+	if (pipeline->peers.share != NULL)
+	{
+		quota = &pipeline->peers.segment->quota;
+		may_stop = quota->may_stop;
+		wanted = quota->wanted;
+	}
+	anago_sched_expect_rows(pipeline->sched,
+							may_stop ? PATIENCE_FOR_A_STEP * pipeline->nsteps : 0,
+							wanted, quota != NULL && quota->together ? quota : NULL);
 }
 
 /*
@@ -191,8 +203,8 @@ begin_engine(AnagoPipeline *pipeline)
 										anago_max_inflight_reads, budget,
 										&pipeline->counters->run);
 	pipeline->sched = anago_sched_begin(pipeline->ndepths, pipeline->pages,
-										&pipeline->memory, patience_of(pipeline),
-										&meet, &pipeline->counters->run);
+										&pipeline->memory, &meet,
+										&pipeline->counters->run);
 	MemoryContextSwitchTo(old);
 }
 
@@ -214,7 +226,10 @@ start(AnagoPipeline *pipeline)
 {
 	if (pipeline->sched == NULL)
 		begin_engine(pipeline);
-	pipeline->ops[0]->kind->start(pipeline->ops[0]);
+	expect_rows(pipeline);
+	/* a participant is yet to join the others */
+	if (pipeline->peers.share == NULL)
+		pipeline->ops[0]->kind->start(pipeline->ops[0]);
 }
 
 /*
@@ -260,23 +275,42 @@ let_go(AnagoPipeline *pipeline)
 	pipeline->bound = NULL;
 }
 
+static void
+join(AnagoPipeline *pipeline)
+{
+	anago_share_join(pipeline->peers.share);
+	pipeline->peers.joined = true;
+	if (!anago_share_stopped(pipeline->peers.share))
+		pipeline->ops[0]->kind->start(pipeline->ops[0]);
+}
+
 /* As a participant of a parallel query. */
 static bool
 next_shared(AnagoPipeline *pipeline)
 {
+	AnagoShare *share = pipeline->peers.share;
 	bool		row;
 
-	anago_share_cross(pipeline->peers.share);
+	anago_share_cross(share);
+	if (!pipeline->peers.joined)
+		join(pipeline);
 	do
-		row = anago_sched_run(pipeline->sched);
+		row = !anago_share_stopped(share) && anago_sched_run(pipeline->sched);
 	while (!row && anago_peers_more(pipeline));
-	anago_share_cross(pipeline->peers.share);
+	anago_share_cross(share);
 	if (!row)
 	{
 		let_go(pipeline);
 		pipeline->exhausted = true;
 	}
 	return row;
+}
+
+void
+anago_pipeline_expect(AnagoPipeline *pipeline, bool may_stop, int64 wanted)
+{
+	pipeline->may_stop = may_stop;
+	pipeline->wanted = wanted;
 }
 
 bool
@@ -338,6 +372,7 @@ anago_pipeline_leave(AnagoPipeline *pipeline)
 	pipeline->peers.share = NULL;
 	pipeline->peers.in_parts = false;
 	pipeline->peers.give_to = -1;
+	pipeline->peers.joined = false;
 	pipeline->exhausted = true;
 }
 

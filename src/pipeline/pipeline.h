@@ -20,6 +20,20 @@
 extern AnagoPipeline *anago_pipeline_begin(PlanState *ps, const AnagoPipelineDesc *desc,
 										   PlanState *child, TupleTableSlot *wide,
 										   int eflags);
+
+/*
+ * Before the first row of a scan: may it be that not all rows will be wanted, and
+ * how many are at most (0: not known)?  Where there is a segment, that says so.
+ */
+extern void anago_pipeline_expect(AnagoPipeline *pipeline, bool may_stop,
+								  int64 wanted);
+
+static inline bool
+anago_pipeline_is_new(const AnagoPipeline *pipeline)
+{
+	return !pipeline->started;
+}
+
 extern bool anago_pipeline_next(AnagoPipeline *pipeline);
 extern void anago_pipeline_rescan(AnagoPipeline *pipeline);
 extern void anago_pipeline_end(AnagoPipeline *pipeline);

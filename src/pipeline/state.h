@@ -36,6 +36,8 @@ typedef struct AnagoPeers
 	AnagoPool  *pool;			/* with it */
 	int			participant;	/* in it */
 	bool		patient;		/* as for anago_share_attach */
+	bool		joined;			/* this process takes part in the work, too */
+	int64		used;			/* blocks that the quota knows of */
 	AnagoShare *share;			/* while this process takes part */
 	bool		in_parts;		/* anago.mode = static, with a share */
 	int			give_to;		/* participant that has too little to do, or
@@ -72,7 +74,8 @@ struct AnagoPipeline
 	ExprState  *gate;			/* one-time condition of all, or NULL */
 
 	PlanState  *child;			/* of the source, or NULL: unit source */
-	bool		may_stop;		/* see AnagoPipelineDesc */
+	bool		may_stop;		/* as for anago_pipeline_expect(), of the scan */
+	int64		wanted;			/* that begins next */
 	int			nsteps;
 	AnagoOp   **ops;			/* source, steps, sink */
 	int			ndepths;		/* of all of them */

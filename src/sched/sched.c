@@ -22,16 +22,8 @@
  *
  *		live[d] <= 2 * bound
  *
- * Demand.  Where the query may stop before the last row (LIMIT, EXISTS) whether
- * more rows are wanted is known only as they are taken.  There a depth begins
- * with few tasks and has room for more as some have ended, `patience` of them
- * for one:
- *
- *		bound[d] = min(2 * window, max(1, ended[d] / patience))
- *
- * What is begun at a depth in vain is then a small part of what has ended there;
- * as that is in part the beginning of what deeper depths do in vain, patience
- * grows with the pipeline's length.
+ * Demand.  Where the query may stop before the last row (LIMIT, EXISTS) there is
+ * room for as many as are worth it by what is known then: demand.h.
  *
  * Memory.  There is no room either while the query takes more memory than it
  * may (memory.h), but for one task where nothing as deep or deeper lives.
@@ -54,9 +46,6 @@
 #include "utils/memutils.h"
 
 #include "sched/sched.h"
-
-/* Tasks that may live at a depth where none has ended yet. */
-#define BOUND_START			1
 
 /* Tasks are allocated that many at a time. */
 #define TASKS_PER_CHUNK		32
@@ -82,8 +71,7 @@ struct AnagoSched
 	AnagoTask  *ready[ANAGO_MAX_DEPTHS];
 	AnagoTask  *stalled[ANAGO_MAX_DEPTHS + 1];	/* by what they wait for */
 	int			live[ANAGO_MAX_DEPTHS];
-	int64		ended[ANAGO_MAX_DEPTHS];	/* since begin or reset */
-	int			patience;
+	AnagoDemand demand;
 	Size		weight[ANAGO_MAX_DEPTHS];	/* bytes that a task there takes */
 	Size		task_bytes;		/* sum over depths of live * weight */
 	int			widest;			/* greatest window_bound() so far */
@@ -112,9 +100,10 @@ depth_bound(const AnagoSched *sched, int depth)
 {
 	int			bound = window_bound(sched);
 
-	if (sched->patience == 0)
+	if (sched->demand.patience == 0)
 		return bound;
-	return (int) Min(bound, Max(sched->ended[depth] / sched->patience, BOUND_START));
+	return anago_demand_bound(&sched->demand, sched->live, sched->ndepths, depth,
+							  bound);
 }
 
 /* --- how many live, and what they take --- */
@@ -136,7 +125,7 @@ count_out(AnagoSched *sched, int depth)
 {
 	Assert(sched->live[depth] > 0);
 	sched->live[depth]--;
-	sched->ended[depth]++;
+	anago_demand_task_ended(&sched->demand, depth);
 	sched->task_bytes -= sched->weight[depth];
 }
 
@@ -297,7 +286,6 @@ forget_tasks(AnagoSched *sched)
 	memset(sched->ready, 0, sizeof(sched->ready));
 	memset(sched->stalled, 0, sizeof(sched->stalled));
 	memset(sched->live, 0, sizeof(sched->live));
-	memset(sched->ended, 0, sizeof(sched->ended));
 	sched->ready_depths = 0;
 	sched->task_bytes = 0;
 	sched->nlive = sched->nstalled = sched->since_poll = 0;
@@ -379,6 +367,8 @@ settle(AnagoSched *sched, AnagoTask *task, AnagoVerdict verdict)
 		case ANAGO_EMIT:
 			task->state = ANAGO_TASK_EMITTING;
 			sched->emitting = task;
+			if (sched->demand.patience > 0)
+				anago_demand_row(&sched->demand, sched->ndepths);
 			return true;
 	}
 	pg_unreachable();
@@ -429,7 +419,7 @@ anago_sched_run(AnagoSched *sched)
 
 AnagoSched *
 anago_sched_begin(int ndepths, AnagoPages *pages, AnagoMemory *memory,
-				  int patience, const AnagoSchedPeers *peers, AnagoCounts *counts)
+				  const AnagoSchedPeers *peers, AnagoCounts *counts)
 {
 	AnagoSched *sched = palloc0(sizeof(AnagoSched));
 
@@ -438,7 +428,6 @@ anago_sched_begin(int ndepths, AnagoPages *pages, AnagoMemory *memory,
 	sched->chunks = AllocSetContextCreate(CurrentMemoryContext, "anago tasks",
 										  ALLOCSET_DEFAULT_SIZES);
 	sched->memory = memory;
-	sched->patience = patience;
 	for (int i = 0; i < ndepths; i++)
 		sched->weight[i] = ANAGO_TASK_BYTES;
 	sched->peers = *peers;
@@ -447,6 +436,13 @@ anago_sched_begin(int ndepths, AnagoPages *pages, AnagoMemory *memory,
 	sched->pages = pages;
 	anago_pages_set_wake(pages, wake, sched);
 	return sched;
+}
+
+void
+anago_sched_expect_rows(AnagoSched *sched, int patience, int64 wanted,
+						AnagoQuota *quota)
+{
+	anago_demand_begin(&sched->demand, patience, wanted, quota);
 }
 
 void

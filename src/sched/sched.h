@@ -11,6 +11,7 @@
 #include "postgres.h"
 
 #include "counts.h"
+#include "sched/demand.h"
 #include "sched/memory.h"
 #include "sched/task.h"
 
@@ -47,14 +48,20 @@ typedef struct AnagoSchedPeers
  * Begin: memory comes from CurrentMemoryContext, and lives as long as that.
  * `pages` is what tasks read by; those that it wakes are this scheduler's.
  * `memory` is what the operators take beside that, and the limit for both.
- * `patience`: tasks that end before one more is begun, or 0, if all rows are
- * wanted (see Demand in sched.c).  `peers` is copied; all zero: there are none.  What happens
- * is added to `counts`.
+ * `peers` is copied; all zero: there are none.  What happens is added to
+ * `counts`.
  */
 extern AnagoSched *anago_sched_begin(int ndepths, AnagoPages *pages,
-									 AnagoMemory *memory, int patience,
+									 AnagoMemory *memory,
 									 const AnagoSchedPeers *peers,
 									 AnagoCounts *counts);
+
+/*
+ * A scan is about to begin, of which not all rows may be wanted, if patience is
+ * not 0; see demand.h.
+ */
+extern void anago_sched_expect_rows(AnagoSched *sched, int patience,
+									int64 wanted, AnagoQuota *quota);
 
 /*
  * Give up all tasks.  The pages that they wait for are given up

@@ -61,6 +61,8 @@ anago_segment_reset(AnagoSegment *segment, const AnagoSegmentSpec *spec)
 	ConditionVariableInit(&segment->changed);
 	anago_budget_init(&segment->budget, spec->max_inflight,
 					  segment->nparticipants);
+	anago_quota_init(&segment->quota, spec->may_stop, spec->wanted,
+					 spec->together);
 	init_source(&segment->source, spec->nparts);
 	memset(anago_segment_source(segment), 0, segment->source_size);
 	for (int i = 0; i < segment->nparticipants; i++)

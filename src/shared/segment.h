@@ -7,7 +7,8 @@
  * Both are pieces of the parallel query's DSM, made by the leader.  Each plan
  * node has a segment, which is small:
  *
- *		header			stop flag, in-flight budget, condition variable
+ *		header			stop flag, in-flight budget, rows wanted, condition
+ *						variable
  *		participants[]	one for each process: presence, load, its messages
  *		counters[]		what each worker has counted, for EXPLAIN
  *		source			what those who divide the source tell each other
@@ -42,6 +43,7 @@
 
 #include "layout.h"
 #include "shared/budget.h"
+#include "shared/quota.h"
 
 /* --- participants --- */
 
@@ -174,6 +176,7 @@ typedef struct AnagoSegment
 	pg_atomic_uint32 nwaiting;
 	ConditionVariable changed;	/* work has been published, somebody left */
 	AnagoBudget budget;
+	AnagoQuota	quota;
 	AnagoSharedSource source;
 	AnagoParticipant participants[FLEXIBLE_ARRAY_MEMBER];
 	/* counters follow, and what an operator keeps */
@@ -227,12 +230,15 @@ typedef struct AnagoSegmentSpec
 	bool		in_parts;		/* the source is to be cut, for static mode, */
 	int			nparts;			/* into that many parts */
 	int			max_inflight;	/* bound on reads of all processes */
+	bool		may_stop;		/* of the rows; as for anago_quota_init */
+	int64		wanted;
+	bool		together;
 } AnagoSegmentSpec;
 
 /*
  * Bytes of a segment; make one in that much zeroed or unzeroed memory; make
  * it new for a rescan, while no other process is attached: counters stay, and
- * of the spec only the last two are looked at.  The pool has nothing of the
+ * of the spec only what follows in_parts is looked at.  The pool has nothing of the
  * node's any more.
  */
 extern Size anago_segment_size(const AnagoSegmentSpec *spec);

@@ -8,6 +8,7 @@
  *	  mailbox.c		rows handed from one process to another
  *	  segment.c		what stands in shared memory
  *	  budget.h		reads in flight, over all processes
+ *	  quota.h		rows that all of them are wanted to give
  *	  placement.c	memory nodes and cores: the decision
  *	  worker_node.c	the same, put into effect
  *
@@ -220,22 +221,72 @@ wait_for_work(AnagoShare *share)
 	return found && !anago_share_stopped(share);
 }
 
-bool
-anago_share_wait(AnagoShare *share)
+/* ACTIVE -> WAITING, */
+static void
+begin_waiting(AnagoShare *share)
 {
-	AnagoSegment *segment = share->segment;
 	AnagoParticipant *self = anago_share_self(share);
-	bool		found;
 
 	pg_atomic_write_u32(&self->load, 0);
 	pg_atomic_write_u32(&self->presence, ANAGO_WAITING);
-	pg_atomic_fetch_sub_u32(&segment->budget.users, 1);
-	pg_atomic_fetch_add_u32(&segment->nwaiting, 1);
+	pg_atomic_fetch_sub_u32(&share->segment->budget.users, 1);
+	pg_atomic_fetch_add_u32(&share->segment->nwaiting, 1);
+}
+
+/* and back. */
+static void
+end_waiting(AnagoShare *share)
+{
+	pg_atomic_fetch_sub_u32(&share->segment->nwaiting, 1);
+	pg_atomic_fetch_add_u32(&share->segment->budget.users, 1);
+	pg_atomic_write_u32(&anago_share_self(share)->presence, ANAGO_ACTIVE);
+}
+
+bool
+anago_share_wait(AnagoShare *share)
+{
+	bool		found;
+
+	begin_waiting(share);
 	found = wait_for_work(share);
-	pg_atomic_fetch_sub_u32(&segment->nwaiting, 1);
-	pg_atomic_fetch_add_u32(&segment->budget.users, 1);
-	pg_atomic_write_u32(&self->presence, ANAGO_ACTIVE);
+	end_waiting(share);
 	return found;
+}
+
+/*
+ * Where nobody is at work, or all who are may be waiting for this process, it
+ * begins in any case; a row may have been handed to it, too.
+ */
+static void
+wait_to_join(AnagoShare *share)
+{
+	AnagoSegment *segment = share->segment;
+	int			naps = 0;
+
+	ConditionVariablePrepareToSleep(&segment->changed);
+	while (!anago_share_stopped(share) &&
+		   !anago_quota_join(&segment->quota, false))
+	{
+		if (!worth_waiting(share, &naps) ||
+			!anago_mailbox_is_empty(anago_share_self(share)))
+		{
+			(void) anago_quota_join(&segment->quota, true);
+			break;
+		}
+		ConditionVariableTimedSleep(&segment->changed, NAP_MS,
+									work_wait_event());
+	}
+	ConditionVariableCancelSleep();
+}
+
+void
+anago_share_join(AnagoShare *share)
+{
+	if (anago_quota_join(&share->segment->quota, share->me == 0))
+		return;
+	begin_waiting(share);
+	wait_to_join(share);
+	end_waiting(share);
 }
 
 void

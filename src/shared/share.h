@@ -39,18 +39,26 @@ extern bool anago_share_leave(AnagoShare *share, bool now);
 /* Leave, if that has not been done; frees nothing. */
 extern void anago_share_end(AnagoShare *share);
 
-/* All participants are to stop, as the leader wants no more rows. */
+/* All participants are to stop, as no more rows are wanted. */
 extern void anago_share_stop(AnagoSegment *segment);
 
 /* Make a segment new for a rescan: see anago_segment_reset. */
 extern void anago_share_reset(AnagoSegment *segment, AnagoPool *pool,
 							  const AnagoSegmentSpec *spec);
 
+/* Have they been told to, or are there enough? */
 static inline bool
 anago_share_stopped(const AnagoShare *share)
 {
-	return pg_atomic_read_u32(&share->segment->stop) != 0;
+	return pg_atomic_read_u32(&share->segment->stop) != 0 ||
+		anago_quota_is_met(&share->segment->quota);
 }
+
+/*
+ * Begin to work, as soon as that is worth it (quota.h).  Interruptible; wait
+ * event AnagoWork.
+ */
+extern void anago_share_join(AnagoShare *share);
 
 /* The run loop is entered or left, or left for a child plan's code. */
 static inline void
