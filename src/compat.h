@@ -192,6 +192,7 @@ anago_count_read_op(void)
 #include "access/heapam.h"
 #include "access/nbtree.h"
 #include "commands/explain.h"
+#include "executor/executor.h"
 #include "storage/bufmgr.h"
 #if PG_VERSION_NUM >= 170000
 #include "utils/injection_point.h"
@@ -283,6 +284,17 @@ anago_check_snapshot_age(Snapshot snapshot pg_attribute_unused(),
 #endif
 }
 
+/* A table of the range table, opened and locked as the plan says. */
+static inline Relation
+anago_open_range_table_relation(EState *estate, Index rti)
+{
+#if PG_VERSION_NUM >= 180000
+	return ExecGetRangeTableRelation(estate, rti, false);
+#else
+	return ExecGetRangeTableRelation(estate, rti);
+#endif
+}
+
 /* ------------------------------------------------------------------------
  * end of ops and node
  * ------------------------------------------------------------------------
@@ -299,6 +311,8 @@ anago_check_snapshot_age(Snapshot snapshot pg_attribute_unused(),
 #include "optimizer/pathnode.h"
 
 #include "optimizer/planner.h"
+#include "nodes/plannodes.h"
+#include "partitioning/partprune.h"
 
 /* 18: a B-tree scan may skip over values of a column without a condition. */
 #if PG_VERSION_NUM >= 180000
@@ -381,6 +395,27 @@ anago_unique_outer_path(PlannerInfo *root, RelOptInfo *outerrel,
 		path = (Path *) create_unique_path(root, outerrel, path, sjinfo);
 #endif
 	return path;
+}
+
+/*
+ * How to prune an Append of these paths by conditions, or NULL; as in core, but
+ * that the plan does not come to know of it (18: by its number in a list).
+ */
+static inline PartitionPruneInfo *
+anago_make_pruneinfo(PlannerInfo *root, RelOptInfo *rel, List *subpaths,
+					 List *quals)
+{
+#if PG_VERSION_NUM >= 180000
+	PartitionPruneInfo *info;
+
+	if (make_partition_pruneinfo(root, rel, subpaths, quals) < 0)
+		return NULL;
+	info = llast_node(PartitionPruneInfo, root->partPruneInfos);
+	root->partPruneInfos = list_delete_last(root->partPruneInfos);
+	return info;
+#else
+	return make_partition_pruneinfo(root, rel, subpaths, quals);
+#endif
 }
 
 /* ------------------------------------------------------------------------

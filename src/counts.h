@@ -105,6 +105,7 @@ typedef struct AnagoCountDesc
 	COUNT(filtered, IN_STEP("Rows Removed by Filter", "  Removed by Filter: "), .quiet = true, .late = true) \
 	COUNT(index_only) \
 	COUNT(heap_fetches, IN_STEP("Heap Fetches", "  Heap Fetches: "), .late = true) \
+	COUNT(pruned, IN_STEP("Tables Pruned", "  Tables Pruned: "), .late = true) \
 	COUNT(rows, IN_STEP("Rows", "  Rows: "))
 
 #define ANAGO_COUNT_FIELD(name, ...)	int64 name;
@@ -138,6 +139,8 @@ typedef struct AnagoCounts
  *		fetched				tuples visible in the heap
  *		index_only			tuples answered from the index alone, and
  *		heap_fetches		those not; < 0: does not apply
+ *		pruned				of several tables, those that rows were not probed
+ *							for in; < 0: there is one table
  *		filtered, rows		rows removed by filters; rows that went on
  */
 typedef struct AnagoStepCounts

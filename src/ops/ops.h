@@ -15,6 +15,7 @@
 extern PGDLLIMPORT const AnagoOpKind anago_unit_kind;
 extern PGDLLIMPORT const AnagoOpKind anago_child_kind;
 extern PGDLLIMPORT const AnagoOpKind anago_step_kind;
+extern PGDLLIMPORT const AnagoOpKind anago_append_kind;
 extern PGDLLIMPORT const AnagoOpKind anago_emit_kind;
 
 #endif							/* ANAGO_OPS_H */

@@ -13,6 +13,10 @@
  *				[STEP_NUMBERS]		scanrelid, index-only?, jointype, unique?
  *				[STEP_INDEX]		OID of the index
  *				[STEP_KINDS] ...	one list for each member of AnagoKeyDesc
+ *				[STEP_FILLED_FROM]	a member's attnos
+ *				[STEP_MEMBERS]		lists like this one
+ *				[STEP_LEVELS]		one list for each level of pruning
+ *				[STEP_OTHERS]		members that are in none
  *			[PRIVATE_FILLERS]	AnagoColumnDesc.step of each column
  *			[PRIVATE_ATTNOS]	AnagoColumnDesc.attno of each column
  *
@@ -52,12 +56,38 @@ enum
 	STEP_ATTNOS,
 	STEP_OPNOS,
 	STEP_OPFUNCIDS,
-	STEP_COLLATIONS
+	STEP_COLLATIONS,
+	STEP_FILLED_FROM,
+	STEP_MEMBERS,
+	STEP_LEVELS,
+	STEP_OTHERS
 };
+
+enum
+{
+	LEVEL_NUMBERS,
+	LEVEL_RELIDS,
+	LEVEL_MEMBERS,
+	LEVEL_LEVELS,
+	LEVEL_STEPS
+};
+
+/* Behind the lists of AnagoStepExprs: those of members, values of pruning. */
+#define EXPRS_MEMBERS	ANAGO_EXPRS_COUNT
+#define EXPRS_VALUES	(ANAGO_EXPRS_COUNT + 1)
+
+static List *
+write_level(const AnagoPruneLevel *level)
+{
+	return list_make5(list_make3_int(level->relid, level->is_root, level->per_row),
+					  level->relids, level->members, level->levels, level->steps);
+}
 
 static List *
 write_step(const AnagoStepDesc *step)
 {
+	List	   *members = NIL;
+	List	   *levels = NIL;
 	List	   *kinds = NIL;
 	List	   *attnos = NIL;
 	List	   *opnos = NIL;
@@ -81,8 +111,33 @@ write_step(const AnagoStepDesc *step)
 							 step->jointype, step->inner_unique);
 	result = list_make5(numbers, list_make1_oid(step->indexid),
 						kinds, attnos, opnos);
+	for (int i = 0; i < step->nmembers; i++)
+		members = lappend(members, write_step(&step->members[i]));
+	for (int i = 0; i < step->prune.nlevels; i++)
+		levels = lappend(levels, write_level(&step->prune.levels[i]));
 	result = lappend(result, opfuncids);
-	return lappend(result, collations);
+	result = lappend(result, collations);
+	result = lappend(result, step->attnos);
+	result = lappend(result, members);
+	result = lappend(result, levels);
+	return lappend(result, step->prune.others);
+}
+
+static List *
+write_exprs(const AnagoStepDesc *step)
+{
+	List	   *result = NIL;
+	List	   *members = NIL;
+	List	   *values = NIL;
+
+	for (int i = 0; i < ANAGO_EXPRS_COUNT; i++)
+		result = lappend(result, step->exprs[i]);
+	for (int i = 0; i < step->nmembers; i++)
+		members = lappend(members, write_exprs(&step->members[i]));
+	for (int i = 0; i < step->prune.nlevels; i++)
+		values = lappend(values, step->prune.levels[i].values);
+	result = lappend(result, members);
+	return lappend(result, values);
 }
 
 void
@@ -98,11 +153,7 @@ anago_desc_write(CustomScan *cscan, const AnagoPipelineDesc *desc,
 
 	for (int i = 0; i < desc->nsteps; i++)
 	{
-		List	   *of_step = NIL;
-
-		for (int j = 0; j < ANAGO_EXPRS_COUNT; j++)
-			of_step = lappend(of_step, desc->steps[i].exprs[j]);
-		exprs = lappend(exprs, of_step);
+		exprs = lappend(exprs, write_exprs(&desc->steps[i]));
 		steps = lappend(steps, write_step(&desc->steps[i]));
 	}
 	exprs = lappend(exprs, desc->gate);
@@ -118,6 +169,32 @@ anago_desc_write(CustomScan *cscan, const AnagoPipelineDesc *desc,
 								  desc->child_source, desc->may_stop),
 				   steps, fillers, attnos);
 }
+
+static void
+read_levels(AnagoPruneDesc *prune, const List *private, const List *values,
+			int rtoffset)
+{
+	prune->nlevels = list_length(private);
+	prune->levels = palloc0(sizeof(AnagoPruneLevel) * Max(prune->nlevels, 1));
+	for (int i = 0; i < prune->nlevels; i++)
+	{
+		AnagoPruneLevel *level = &prune->levels[i];
+		const List *from = list_nth(private, i);
+		const List *numbers = list_nth(from, LEVEL_NUMBERS);
+
+		level->relid = list_nth_int(numbers, 0) + rtoffset;
+		level->is_root = list_nth_int(numbers, 1) != 0;
+		level->per_row = list_nth_int(numbers, 2) != 0;
+		level->relids = list_nth(from, LEVEL_RELIDS);
+		level->members = list_nth(from, LEVEL_MEMBERS);
+		level->levels = list_nth(from, LEVEL_LEVELS);
+		level->steps = list_nth(from, LEVEL_STEPS);
+		level->values = list_nth(values, i);
+	}
+}
+
+static void read_members(AnagoStepDesc *step, const List *private,
+						 const List *exprs, int rtoffset);
 
 static void
 read_step(AnagoStepDesc *step, const List *private, const List *exprs,
@@ -150,6 +227,35 @@ read_step(AnagoStepDesc *step, const List *private, const List *exprs,
 	}
 	for (int i = 0; i < ANAGO_EXPRS_COUNT; i++)
 		step->exprs[i] = list_nth(exprs, i);
+	step->attnos = list_nth(private, STEP_FILLED_FROM);
+	step->prune.others = list_nth(private, STEP_OTHERS);
+	read_levels(&step->prune, list_nth(private, STEP_LEVELS),
+				list_nth(exprs, EXPRS_VALUES), rtoffset);
+	read_members(step, list_nth(private, STEP_MEMBERS),
+				 list_nth(exprs, EXPRS_MEMBERS), rtoffset);
+}
+
+/* What is the same for all members has been written once, for the step. */
+static void
+read_members(AnagoStepDesc *step, const List *private, const List *exprs,
+			 int rtoffset)
+{
+	static const AnagoStepExprs same[] = {
+		ANAGO_EXPRS_JOIN, ANAGO_EXPRS_OTHER, ANAGO_EXPRS_COMPUTED,
+	};
+
+	step->nmembers = list_length(private);
+	step->members = palloc0(sizeof(AnagoStepDesc) * Max(step->nmembers, 1));
+	for (int i = 0; i < step->nmembers; i++)
+	{
+		AnagoStepDesc *member = &step->members[i];
+
+		read_step(member, list_nth(private, i), list_nth(exprs, i), rtoffset);
+		member->jointype = step->jointype;
+		member->inner_unique = step->inner_unique;
+		for (int j = 0; j < lengthof(same); j++)
+			member->exprs[same[j]] = step->exprs[same[j]];
+	}
 }
 
 /* Was this written by the library that is loaded here? */

@@ -13,6 +13,11 @@
  * is what stock calls an index scan, and the conditions of step 0 refer to
  * nothing but constants and parameters) or a child plan of any kind.
  *
+ * A step whose inner side is several tables (partitions, say) has a member for
+ * each; a row is probed for in all of them, or where the planner found how, in
+ * those alone that it can have matches in (AnagoPruneDesc).  Members differ in
+ * index, keys and filter, and in the attributes that fill the step's columns.
+ *
  * The wide row.  custom_scan_tlist has one entry for every column that any
  * expression above or inside the pipeline needs.  columns[i] says who fills
  * entry i: the child plan (step == ANAGO_STEP_SOURCE, attno = its resno) or a
@@ -31,8 +36,9 @@
  * Expressions live in CustomScan.custom_exprs, so that setrefs.c translates
  * them to Vars of the wide row (INDEX_VAR), and so that parameters in them
  * are seen by finalize_plan().  custom_exprs is a list with one List for each
- * step, itself a list of ANAGO_EXPRS_COUNT Lists, see AnagoStepExprs, and then
- * the List of the pipeline's one-time conditions.  Everything else is in custom_private, see desc.c.
+ * step, itself a list of ANAGO_EXPRS_COUNT Lists, see AnagoStepExprs (and for
+ * several tables such a list for each member, and the values that partitions are
+ * found by), and then the List of the pipeline's one-time conditions.  Everything else is in custom_private, see desc.c.
  *
  *-------------------------------------------------------------------------
  */
@@ -98,9 +104,34 @@ typedef enum AnagoStepExprs
 	ANAGO_EXPRS_COUNT
 } AnagoStepExprs;
 
+/*
+ * One partitioned table, by whose bounds a row's members are found.  The
+ * conditions are core's pruning steps; the values in them, which are expressions
+ * over the wide row, stand apart.
+ */
+typedef struct AnagoPruneLevel
+{
+	Index		relid;			/* range table index, after setrefs */
+	bool		is_root;		/* not a partition of another level */
+	bool		per_row;		/* the values may differ from row to row */
+	List	   *relids;			/* OIDs of partitions, 0: none of interest */
+	List	   *members;		/* by partition: index of the member, or -1 */
+	List	   *levels;			/* or index of the level that it is, or -1 */
+	List	   *steps;			/* PartitionPruneSteps, or NIL: all partitions */
+	List	   *values;			/* for each PartitionPruneStepOp, its List exprs */
+} AnagoPruneLevel;
+
+typedef struct AnagoPruneDesc
+{
+	int			nlevels;		/* 0: every row is probed for in all members */
+	AnagoPruneLevel *levels;
+	List	   *others;			/* indexes of members that are in no level */
+} AnagoPruneDesc;
+
 typedef struct AnagoStepDesc
 {
-	Index		scanrelid;		/* range table index, after setrefs */
+	Index		scanrelid;		/* range table index, after setrefs; of several
+								 * tables, their parent's */
 	Oid			indexid;
 	bool		index_only;
 	JoinType	jointype;		/* JOIN_INNER, _LEFT, _SEMI or _ANTI; INNER for
@@ -109,6 +140,15 @@ typedef struct AnagoStepDesc
 	int			nkeys;
 	AnagoKeyDesc *keys;
 	List	   *exprs[ANAGO_EXPRS_COUNT];	/* after setrefs, INDEX_VAR */
+
+	/*
+	 * Several tables.  A member is described as a step of one table; what of
+	 * that is the same for all is the step's, too, and the rest is missing there.
+	 */
+	int			nmembers;		/* 0: there is one table */
+	struct AnagoStepDesc *members;
+	AnagoPruneDesc prune;
+	List	   *attnos;			/* a member's: what fills the step's columns */
 } AnagoStepDesc;
 
 typedef struct AnagoColumnDesc

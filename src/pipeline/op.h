@@ -93,6 +93,12 @@ typedef struct AnagoOpKind
 	int			(*room) (const AnagoOp *op);
 
 	/*
+	 * Add what its parts have counted to what the operator itself has.  Or
+	 * NULL.
+	 */
+	void		(*count) (const AnagoOp *op, AnagoStepCounts *sum);
+
+	/*
 	 * A group of its own in EXPLAIN.  `counters` are those of all processes;
 	 * NULL: it did not run.  Or NULL.
 	 */
@@ -109,7 +115,8 @@ typedef struct AnagoOpKind
 	 * process has published, with what it says of it; work at it, too.  There
 	 * has been room at its first depth for the one, at its second for the
 	 * other.  more: spawn what else this process has kept for the time when
-	 * nothing is ready; false: there is nothing.  A source or sink has none.
+	 * nothing is ready; false: there is nothing.  A source or sink has none,
+	 * and a step that publishes nothing no enter.
 	 */
 	void		(*adopt) (AnagoOp *op, AnagoRow *row);
 	void		(*enter) (AnagoOp *op, AnagoItem item, char *bytes);
@@ -145,6 +152,7 @@ typedef enum AnagoOpName
 	ANAGO_OP_UNIT,				/* source: one row without columns */
 	ANAGO_OP_CHILD,				/* source: a core plan */
 	ANAGO_OP_PROBE,				/* step: probes of a B-tree index */
+	ANAGO_OP_APPEND,			/* step: the same of several tables */
 	ANAGO_OP_EMIT				/* sink: the executor */
 } AnagoOpName;
 

@@ -10,6 +10,7 @@
 
 #include "postgres.h"
 
+#include "pipeline/row.h"
 #include "pipeline/state.h"
 
 /* What the scheduler is to ask and tell; of a query that has a share. */
@@ -26,5 +27,16 @@ extern bool anago_peers_more(AnagoPipeline *pipeline);
  * process that tick() found to have too little work.  False: not done.
  */
 extern bool anago_peers_give(AnagoPipeline *pipeline, int step, AnagoRow *row);
+
+/* The same of a row that a step has accepted; true: it is done with here. */
+static inline bool
+anago_peers_given(AnagoPipeline *pipeline, int step, AnagoRow *row)
+{
+	if (pipeline->peers.give_to < 0 || step == 0 ||
+		!anago_peers_give(pipeline, step, row))
+		return false;
+	anago_row_release(pipeline, row);
+	return true;
+}
 
 #endif							/* ANAGO_PEERS_H */

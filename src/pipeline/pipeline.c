@@ -8,6 +8,7 @@
  *	  pipeline.c	begin, next, rescan, end
  *	  state.c		what operators share, and what has been counted of it
  *	  row.c			rows in flight
+ *	  prune.c		which of several tables a row is probed for in
  *	  peers.c		how a pipeline spreads over processes
  *	  counters.c	what a process has done, all of it in one piece
  *	  explain.c		what EXPLAIN of an operator is written with
@@ -86,7 +87,10 @@ kind_at(const AnagoPipelineDesc *desc, int index)
 {
 	if (index == ANAGO_STEP_SOURCE)
 		return anago_op_kinds[desc->child_source ? ANAGO_OP_CHILD : ANAGO_OP_UNIT];
-	return anago_op_kinds[index < desc->nsteps ? ANAGO_OP_PROBE : ANAGO_OP_EMIT];
+	if (index == desc->nsteps)
+		return anago_op_kinds[ANAGO_OP_EMIT];
+	return anago_op_kinds[desc->steps[index].nmembers > 0 ?
+						  ANAGO_OP_APPEND : ANAGO_OP_PROBE];
 }
 
 /* Put the chain of operators together, source first. */

@@ -46,7 +46,11 @@ anago_pipeline_count(const AnagoPipeline *pipeline, AnagoCounters *counters)
 	run->step_rows = 0;
 	for (int i = 0; i < pipeline->nsteps; i++)
 	{
-		counters->steps[i] = anago_pipeline_op(pipeline, i)->counters;
+		const AnagoOp *op = anago_pipeline_op(pipeline, i);
+
+		counters->steps[i] = op->counters;
+		if (op->kind->count != NULL)
+			op->kind->count(op, &counters->steps[i]);
 		run->rows = counters->steps[i].rows;
 		run->step_rows += run->rows;
 	}

@@ -347,33 +347,98 @@ waits_of_step(const IndexPath *ipath, Cost io, double random_page)
 	return Min(io, pages * random_page);
 }
 
-/* Will all pages that so many probes want soon be cached, if they are not? */
+/*
+ * Will all pages that so many probes want soon be cached, if they are not?
+ * Those of all tables count together.
+ */
 static bool
-is_soon_cached(const IndexPath *ipath, double probes)
+is_soon_cached(const AnagoPathStep *step, double probes)
 {
-	double		pages = (double) ipath->path.parent->pages + ipath->indexinfo->pages;
+	double		pages = 0;
+	ListCell   *lc;
 
+	foreach(lc, anago_step_ipaths(step))
+	{
+		const IndexPath *ipath = lfirst(lc);
+
+		pages += (double) ipath->path.parent->pages + ipath->indexinfo->pages;
+	}
 	return pages <= Min(NBuffers * ANAGO_SMALL_SHARE, ANAGO_SMALL_PAGES) ||
 		(pages <= NBuffers * ANAGO_CACHED_SHARE &&
 		 probes >= pages * ANAGO_MANY_VISITS);
 }
 
 /*
- * What a step saves of `io`, core's charge for the pages of all probes.
- * *for_pages is the CPU time that it adds.
+ * What probes of one table save of `io`, core's charge for the pages of all of
+ * them.  *for_pages is increased by the CPU time that it adds.
  */
 static Cost
-saved_by_step(const IndexPath *ipath, Cost io, Cost *for_pages)
+saved_by_table(const IndexPath *ipath, Cost io, Cost *for_pages)
 {
 	double		random_page;
 	double		seq_page;
 	Cost		waits;
+	Cost		work;
 
 	get_tablespace_page_costs(ipath->path.parent->reltablespace,
 							  &random_page, &seq_page);
 	waits = waits_of_step(ipath, io, random_page);
-	*for_pages = page_cpu(waits, random_page);
-	return waits - overlapped(waits, random_page, seq_page) - *for_pages;
+	work = page_cpu(waits, random_page);
+	*for_pages += work;
+	return waits - overlapped(waits, random_page, seq_page) - work;
+}
+
+/* Core's charge for the pages of one probe of one table. */
+static Cost
+probe_io(PlannerInfo *root, IndexPath *ipath)
+{
+	Cost		run = ipath->path.total_cost - ipath->path.startup_cost;
+
+	return Max(0.0, run - cpu_cost(root, ipath));
+}
+
+/* The same of one probe of a step, in all its tables. */
+static Cost
+step_io(PlannerInfo *root, const AnagoPathStep *step)
+{
+	Cost		io = 0;
+	ListCell   *lc;
+
+	foreach(lc, anago_step_ipaths(step))
+		io += probe_io(root, lfirst(lc));
+	return io;
+}
+
+/*
+ * What one probe costs more than core's own path of the same inner side.  That
+ * scans tables of an Append which are tiny, where ours uses an index.
+ */
+static Cost
+dearer_members(const AnagoPathStep *step)
+{
+	Cost		total = 0;
+	ListCell   *lc;
+
+	if (step->append == NULL)
+		return 0;
+	foreach(lc, step->members)
+		total += ((const Path *) lfirst(lc))->total_cost;
+	return Max(0.0, total - step->append->path.total_cost);
+}
+
+/* What the probes of all tables save, at `loops` charges of core for each. */
+static Cost
+saved_by_step(PlannerInfo *root, const AnagoPathStep *step, double loops,
+			  Cost *for_pages)
+{
+	Cost		saved = -loops * dearer_members(step);
+	ListCell   *lc;
+
+	*for_pages = 0;
+	foreach(lc, anago_step_ipaths(step))
+		saved += saved_by_table(lfirst(lc), loops * probe_io(root, lfirst(lc)),
+								for_pages);
+	return saved;
 }
 
 /*
@@ -386,15 +451,15 @@ anago_cost_join(PlannerInfo *root, AnagoPath *apath, const NestPath *nest)
 {
 	AnagoPathStep *step = llast(apath->steps);
 	const Path *outer = nest->jpath.outerjoinpath;
-	const Path *inner = &step->ipath->path;
+	const Path *inner = anago_step_inner(step);
 	const Path *stock = &nest->jpath.path;
 	Path	   *path = &apath->cpath.path;
-	double		loops = Max(outer->rows, 1.0);
+	double		rows = Max(outer->rows, 1.0);
+	double		loops = rows;	/* whole probes that cost as much */
 	double		random_page;
-	Cost		run = inner->total_cost - inner->startup_cost;
 	Cost		probes = Max(0.0, stock->total_cost - outer->total_cost);
 	Cost		all_loops = loops * inner->total_cost;
-	Cost		io = loops * Max(0.0, run - cpu_cost(root, step->ipath));
+	Cost		io;
 	Cost		for_pages;
 	Cost		saved;
 	bool		merged = apath->source != outer;
@@ -406,13 +471,14 @@ anago_cost_join(PlannerInfo *root, AnagoPath *apath, const NestPath *nest)
 
 	/* Probes that stop at the first match cost less than whole ones. */
 	if (all_loops > probes)
-		io *= probes / all_loops;
+		loops *= probes / all_loops;
+	io = loops * step_io(root, step);
 
 	/* A merged step needs no new pipeline, and saves its rows one plan node. */
-	setup = merged ? -Min(loops * cpu_operator_cost, probes - io) :
+	setup = merged ? -Min(rows * cpu_operator_cost, probes - io) :
 		ANAGO_SETUP_PAGES * random_page;
-	saved = saved_by_step(step->ipath, io, &for_pages) - setup;
-	if (is_soon_cached(step->ipath, loops))
+	saved = saved_by_step(root, step, loops, &for_pages) - setup;
+	if (is_soon_cached(step, rows))
 	{
 		/* There is little to wait for: processes share it all, as in core. */
 		saved = Min(saved, probes * ANAGO_TOKEN);

@@ -62,19 +62,23 @@ static AnagoPipelineDesc *
 describe_pipeline(PlannerInfo *root, const AnagoPath *apath, List *custom_plans)
 {
 	AnagoPipelineDesc *desc = palloc0(sizeof(AnagoPipelineDesc));
-	int			next_plan = 0;
+	List	   *plans = list_copy(custom_plans);
 
 	desc->child_source = apath->source != NULL;
 	desc->may_stop = may_stop(root);
 	if (desc->child_source)
-		next_plan++;
+		plans = list_delete_first(plans);
 
 	desc->nsteps = list_length(apath->steps);
 	desc->steps = palloc0(sizeof(AnagoStepDesc) * desc->nsteps);
 	for (int i = 0; i < desc->nsteps; i++)
-		anago_describe_step(root, &desc->steps[i], list_nth(apath->steps, i),
-							list_nth(custom_plans, next_plan++), &desc->gate);
-	Assert(next_plan == list_length(custom_plans));
+	{
+		const AnagoPathStep *step = list_nth(apath->steps, i);
+
+		anago_describe_step(root, &desc->steps[i], step, plans, &desc->gate);
+		plans = list_delete_first_n(plans, list_length(anago_step_ipaths(step)));
+	}
+	Assert(plans == NIL);
 	return desc;
 }
 

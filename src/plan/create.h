@@ -14,12 +14,19 @@
 #include "plan/paths.h"
 
 /*
- * steps.c: describe a step.  `plan` is what core made of the step's index
- * path.  One-time conditions that are the whole pipeline's are added to *gate.
+ * steps.c: describe a step.  `plans` are what core made of the step's index
+ * paths.  One-time conditions that are the whole pipeline's are added to *gate.
  */
 extern void anago_describe_step(PlannerInfo *root, AnagoStepDesc *desc,
-								const AnagoPathStep *step, Plan *plan,
+								const AnagoPathStep *step, List *plans,
 								List **gate);
+
+/*
+ * prune.c: describe which of an Append's tables, for which there are `members`,
+ * a row can have matches in.
+ */
+extern void anago_describe_pruning(PlannerInfo *root, AnagoPruneDesc *desc,
+								   AppendPath *append, List *members);
 
 /*
  * wide.c: lay out the wide row of a pipeline whose steps are described, in

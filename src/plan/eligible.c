@@ -67,8 +67,8 @@ has_unsupported(Node *node, void *context)
 }
 
 /* Expressions, or RestrictInfos, that can be computed from the wide row. */
-static bool
-exprs_eligible(List *exprs)
+bool
+anago_exprs_eligible(List *exprs)
 {
 	return exprs == NIL || !has_unsupported((Node *) exprs, NULL);
 }
@@ -92,7 +92,7 @@ anago_rel_eligible(PlannerInfo *root, RelOptInfo *rel)
 		return false;
 
 	/* What anything above needs of it: columns, and placeholders. */
-	return exprs_eligible(rel->reltarget->exprs) &&
+	return anago_exprs_eligible(rel->reltarget->exprs) &&
 		!anago_has_effects(root, (Node *) rel->reltarget->exprs);
 }
 
@@ -103,7 +103,7 @@ anago_rel_eligible(PlannerInfo *root, RelOptInfo *rel)
 bool
 anago_quals_eligible(PlannerInfo *root, List *rinfos)
 {
-	return exprs_eligible(rinfos) && !anago_has_effects(root, (Node *) rinfos);
+	return anago_exprs_eligible(rinfos) && !anago_has_effects(root, (Node *) rinfos);
 }
 
 static bool
@@ -203,5 +203,5 @@ bool
 anago_join_eligible(PlannerInfo *root, RelOptInfo *joinrel)
 {
 	return bms_is_empty(joinrel->lateral_relids) &&
-		exprs_eligible(joinrel->reltarget->exprs);
+		anago_exprs_eligible(joinrel->reltarget->exprs);
 }

@@ -10,6 +10,8 @@
  *		effects.c	what may be evaluated ahead of demand
  *		paths.c		AnagoScan paths, and what all AnagoPaths share
  *		joinpaths.c	AnagoJoin paths
+ *		members.c	inner sides of several tables
+ *		prune.c		which of them a row can have matches in
  *		parallel.c	partial paths, for several processes
  *		cost.c		what a pipeline costs
  *		create.c	from the winning path to the plan node
@@ -66,10 +68,9 @@ plan_query(ANAGO_PLANNER_PARAMS)
 }
 
 static bool
-takes_part(const RelOptInfo *rel)
+takes_part(void)
 {
-	return anago_enable && !scrollable && rel->indexlist != NIL &&
-		anago_is_installed();
+	return anago_enable && !scrollable && anago_is_installed();
 }
 
 static void
@@ -77,7 +78,7 @@ rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 {
 	if (prev_rel_hook)
 		prev_rel_hook(root, rel, rti, rte);
-	if (takes_part(rel))
+	if (rel->indexlist != NIL && takes_part())
 		anago_add_scan_paths(root, rel);
 }
 
@@ -87,7 +88,9 @@ join_pathlist(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
 {
 	if (prev_join_hook)
 		prev_join_hook(root, joinrel, outerrel, innerrel, jointype, extra);
-	if (takes_part(innerrel))
+	/* a parent's indexes are its members', of which it may know nothing */
+	if ((innerrel->indexlist != NIL || anago_is_append(root, innerrel)) &&
+		takes_part())
 		anago_add_join_paths(root, joinrel, outerrel, innerrel, jointype, extra);
 }
 

@@ -31,9 +31,33 @@
 #include "pipeline/desc.h"
 #include "plan/paths.h"
 
-/* What a probe of innerrel could be made of, for rows of outerrel. */
+/*
+ * Can rows of outerrel give this path its parameters, of which it has some?
+ *
+ * Paths of a partition are parameterized by the topmost parents of other
+ * partitions until the plan is made, so that partitionwise joins fail this test.
+ */
+static bool
+takes_rows_of(const Path *path, const RelOptInfo *outerrel)
+{
+	return !bms_is_empty(PATH_REQ_OUTER(path)) &&
+		bms_is_subset(PATH_REQ_OUTER(path), outerrel->relids);
+}
+
+static AnagoPathStep *
+new_step(IndexPath *ipath, AppendPath *append, List *members)
+{
+	AnagoPathStep *step = palloc0(sizeof(AnagoPathStep));
+
+	step->ipath = ipath;
+	step->append = append;
+	step->members = members;
+	return step;
+}
+
+/* One table: each index path of it that qualifies makes a step. */
 static List *
-inner_candidates(PlannerInfo *root, RelOptInfo *outerrel, RelOptInfo *innerrel)
+table_candidates(PlannerInfo *root, RelOptInfo *outerrel, RelOptInfo *innerrel)
 {
 	List	   *result = NIL;
 	ListCell   *lc;
@@ -41,20 +65,48 @@ inner_candidates(PlannerInfo *root, RelOptInfo *outerrel, RelOptInfo *innerrel)
 	foreach(lc, anago_collect_index_paths(innerrel->pathlist))
 	{
 		IndexPath  *ipath = lfirst(lc);
-		ParamPathInfo *param = ipath->path.param_info;
 
-		/*
-		 * Paths of a partition are parameterized by the topmost parents of
-		 * other partitions until the plan is made, so that partitionwise
-		 * joins fail this test.
-		 */
-		if (param == NULL || bms_is_empty(param->ppi_req_outer) ||
-			!bms_is_subset(param->ppi_req_outer, outerrel->relids))
-			continue;
-		if (anago_index_path_eligible(root, ipath))
-			result = lappend(result, ipath);
+		if (takes_rows_of(&ipath->path, outerrel) &&
+			anago_index_path_eligible(root, ipath))
+			result = lappend(result, new_step(ipath, NULL, NIL));
 	}
 	return result;
+}
+
+/* Several tables: each Append. */
+static List *
+append_candidates(PlannerInfo *root, RelOptInfo *outerrel, RelOptInfo *innerrel)
+{
+	List	   *result = NIL;
+	ListCell   *lc;
+
+	if (anago_nothing_overlaps())
+		return NIL;
+	foreach(lc, innerrel->pathlist)
+	{
+		AppendPath *append = lfirst(lc);
+		List	   *members;
+
+		if (!IsA(append, AppendPath) || append->path.parallel_aware ||
+			!takes_rows_of(&append->path, outerrel) ||
+			!anago_quals_eligible(root, append->path.param_info->ppi_clauses))
+			continue;
+		members = anago_append_members(root, append);
+		if (members != NIL)
+			result = lappend(result, new_step(linitial(members), append, members));
+	}
+	return result;
+}
+
+/* What a probe of innerrel could be made of, for rows of outerrel: steps. */
+static List *
+inner_candidates(PlannerInfo *root, RelOptInfo *outerrel, RelOptInfo *innerrel)
+{
+	if (anago_append_eligible(root, innerrel))
+		return append_candidates(root, outerrel, innerrel);
+	if (anago_rel_eligible(root, innerrel))
+		return table_candidates(root, outerrel, innerrel);
+	return NIL;
 }
 
 static List *
@@ -161,9 +213,11 @@ show_whole(Path *path, Path *shown)
 }
 
 static void
-try_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer, IndexPath *inner,
-		 JoinType jointype, JoinPathExtraData *extra, bool partial)
+try_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer,
+		 const AnagoPathStep *candidate, JoinType jointype,
+		 JoinPathExtraData *extra, bool partial)
 {
+	Path	   *inner = anago_step_inner(candidate);
 	JoinCostWorkspace workspace;
 	Path		shown;
 	NestPath   *nest;
@@ -174,10 +228,10 @@ try_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer, IndexPath *inner,
 	bool		has_twin = false;
 
 	show_whole(outer, &shown);
-	anago_initial_cost_nestloop(root, &workspace, jointype, outer, &inner->path,
+	anago_initial_cost_nestloop(root, &workspace, jointype, outer, inner,
 								extra);
 	nest = create_nestloop_path(root, joinrel, jointype, &workspace, extra,
-								outer, &inner->path, extra->restrictlist,
+								outer, inner, extra->restrictlist,
 								NIL, NULL);
 	Assert(nest->jpath.path.param_info == NULL);
 
@@ -189,7 +243,7 @@ try_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer, IndexPath *inner,
 	}
 
 	step = palloc0(sizeof(AnagoPathStep));
-	step->ipath = inner;
+	*step = *candidate;
 	step->jointype = jointype;
 	step->inner_unique = nest->jpath.inner_unique;
 	step->joinrestrictinfo = nest->jpath.joinrestrictinfo;
@@ -226,7 +280,6 @@ anago_add_join_paths(PlannerInfo *root, RelOptInfo *joinrel,
 		jointype != JOIN_UNIQUE_OUTER)
 		return;
 	if (!anago_level_eligible(root) ||
-		!anago_rel_eligible(root, innerrel) ||
 		!anago_join_eligible(root, joinrel) ||
 		!anago_quals_eligible(root, extra->restrictlist))
 		return;

@@ -65,7 +65,7 @@ anago_collect_index_paths(List *pathlist)
  * A pipeline may run in a worker where all that is evaluated in it may.  Of
  * a relation's or join's own conditions and output, consider_parallel says so,
  * and for a join it implies the same of both sides.  The index paths' own flag
- * does not count: those of remake_index_paths() never have it.
+ * does not count: those of anago_remake_index_paths() never have it.
  */
 AnagoPath *
 anago_make_path(RelOptInfo *rel, Path *source, List *steps,
@@ -90,7 +90,8 @@ anago_make_path(RelOptInfo *rel, Path *source, List *steps,
 	{
 		AnagoPathStep *step = lfirst(lc);
 
-		cpath->custom_paths = lappend(cpath->custom_paths, step->ipath);
+		cpath->custom_paths = list_concat(cpath->custom_paths,
+										  anago_step_ipaths(step));
 	}
 
 	apath->source = source;
@@ -178,8 +179,8 @@ may_match_index(RelOptInfo *rel)
 }
 
 /* All index paths that core can think of, and not just those that won. */
-static List *
-remake_index_paths(PlannerInfo *root, RelOptInfo *rel)
+List *
+anago_remake_index_paths(PlannerInfo *root, RelOptInfo *rel)
 {
 	List	   *pathlist = rel->pathlist;
 	List	   *partial_pathlist = rel->partial_pathlist;
@@ -269,7 +270,7 @@ anago_add_scan_paths(PlannerInfo *root, RelOptInfo *rel)
 
 	if (remake)
 		candidates = list_concat(candidates,
-								 scan_candidates(remake_index_paths(root, rel)));
+								 scan_candidates(anago_remake_index_paths(root, rel)));
 	foreach(lc, candidates)
 	{
 		if (anago_index_path_eligible(root, lfirst(lc)))

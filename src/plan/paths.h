@@ -12,7 +12,9 @@
  *
  * A step's index path is core's own, made by core for a plain index scan; the
  * plan made of it by core later says which conditions the index checks and
- * which are left to be filtered, in core's order.
+ * which are left to be filtered, in core's order.  Where the inner side is an
+ * Append (a partitioned table, inheritance, UNION ALL), the step has an index
+ * path for each table of it, its members.
  *
  * A partial path (parallel_aware, parallel_workers > 0) is the same pipeline
  * run by several processes, each of which gives a part of the rows.  Costs and
@@ -43,7 +45,9 @@
 
 typedef struct AnagoPathStep
 {
-	IndexPath  *ipath;
+	IndexPath  *ipath;			/* of the only table, or of the first member */
+	AppendPath *append;			/* NULL: there is one table only */
+	List	   *members;		/* IndexPaths, where append is not NULL */
 	JoinType	jointype;
 	bool		inner_unique;
 	List	   *joinrestrictinfo;	/* RestrictInfos left to the join */
@@ -76,6 +80,7 @@ extern bool anago_is_installed(void);
 
 /* eligible.c */
 extern bool anago_level_eligible(PlannerInfo *root);
+extern bool anago_exprs_eligible(List *exprs);
 extern bool anago_rel_eligible(PlannerInfo *root, RelOptInfo *rel);
 extern bool anago_index_path_eligible(PlannerInfo *root, IndexPath *ipath);
 extern bool anago_join_eligible(PlannerInfo *root, RelOptInfo *joinrel);
@@ -87,6 +92,7 @@ extern bool anago_source_eligible(PlannerInfo *root, Relids relids);
 
 /* paths.c */
 extern List *anago_collect_index_paths(List *pathlist);
+extern List *anago_remake_index_paths(PlannerInfo *root, RelOptInfo *rel);
 extern AnagoPath *anago_make_path(RelOptInfo *rel, Path *source, List *steps,
 								  const CustomPathMethods *methods);
 extern void anago_force_cost(AnagoPath *path);
@@ -123,6 +129,29 @@ extern const CustomPathMethods anago_scan_path_methods;
 extern const CustomPathMethods anago_join_path_methods;
 extern void anago_create_init(const CustomScanMethods *scan,
 							  const CustomScanMethods *join);
+
+/* members.c */
+extern bool anago_is_append(PlannerInfo *root, const RelOptInfo *rel);
+extern bool anago_append_eligible(PlannerInfo *root, RelOptInfo *rel);
+extern List *anago_append_members(PlannerInfo *root, AppendPath *append);
+extern AttrNumber anago_member_attno(PlannerInfo *root, Index top, Index member,
+									 AttrNumber attno);
+extern Node *anago_as_of_parent(PlannerInfo *root, RelOptInfo *parent,
+								Index member, Node *node);
+
+/* Core's path of what a step probes, */
+static inline Path *
+anago_step_inner(const AnagoPathStep *step)
+{
+	return step->append ? &step->append->path : &step->ipath->path;
+}
+
+/* and the index paths that the step makes of it. */
+static inline List *
+anago_step_ipaths(const AnagoPathStep *step)
+{
+	return step->append ? step->members : list_make1(step->ipath);
+}
 
 /* Is it one of ours? */
 static inline bool

@@ -221,19 +221,12 @@ describe_join(PlannerInfo *root, AnagoStepDesc *desc, const AnagoPathStep *step)
 		desc->exprs[ANAGO_EXPRS_JOIN] = extract_actual_clauses(rinfos, false);
 }
 
-void
-anago_describe_step(PlannerInfo *root, AnagoStepDesc *desc,
-					const AnagoPathStep *step, Plan *plan, List **gate)
+/* What core made of an index path, without gates. */
+static void
+describe_table(AnagoStepDesc *desc, const IndexPath *ipath, Plan *plan)
 {
-	List	   *of_table;
-
-	plan = strip_gate(plan, &of_table);
-	describe_gate(desc, step, of_table, gate);
-
-	desc->scanrelid = step->ipath->path.parent->relid;
-	desc->indexid = step->ipath->indexinfo->indexoid;
-	desc->jointype = step->jointype;
-	desc->inner_unique = step->inner_unique;
+	desc->scanrelid = ipath->path.parent->relid;
+	desc->indexid = ipath->indexinfo->indexoid;
 	desc->exprs[ANAGO_EXPRS_FILTER] = plan->qual;
 	if (IsA(plan, IndexOnlyScan))
 	{
@@ -250,5 +243,50 @@ anago_describe_step(PlannerInfo *root, AnagoStepDesc *desc,
 		describe_keys(desc, scan->indexqual);
 		desc->exprs[ANAGO_EXPRS_SHOW_COND] = scan->indexqualorig;
 	}
+}
+
+/*
+ * One of several tables.  Whatever the join type, a one-time condition on it
+ * says nothing of the others.
+ */
+static void
+describe_member(PlannerInfo *root, AnagoStepDesc *desc, RelOptInfo *parent,
+				const IndexPath *ipath, Plan *plan)
+{
+	plan = strip_gate(plan, &desc->exprs[ANAGO_EXPRS_GATE]);
+	describe_table(desc, ipath, plan);
+	for (int i = 0; i < ANAGO_EXPRS_COUNT; i++)
+		desc->exprs[i] = (List *)
+			anago_as_of_parent(root, parent, desc->scanrelid, (Node *) desc->exprs[i]);
+}
+
+static void
+describe_members(PlannerInfo *root, AnagoStepDesc *desc,
+				 const AnagoPathStep *step, List *plans)
+{
+	RelOptInfo *parent = step->append->path.parent;
+
+	desc->scanrelid = parent->relid;
+	desc->nmembers = list_length(step->members);
+	desc->members = palloc0(sizeof(AnagoStepDesc) * desc->nmembers);
+	for (int i = 0; i < desc->nmembers; i++)
+		describe_member(root, &desc->members[i], parent,
+						list_nth(step->members, i), list_nth(plans, i));
+	anago_describe_pruning(root, &desc->prune, step->append, step->members);
+}
+
+void
+anago_describe_step(PlannerInfo *root, AnagoStepDesc *desc,
+					const AnagoPathStep *step, List *plans, List **gate)
+{
+	List	   *of_table = NIL;
+
+	desc->jointype = step->jointype;
+	desc->inner_unique = step->inner_unique;
+	if (step->append)
+		describe_members(root, desc, step, plans);
+	else
+		describe_table(desc, step->ipath, strip_gate(linitial(plans), &of_table));
+	describe_gate(desc, step, of_table, gate);
 	describe_join(root, desc, step);
 }

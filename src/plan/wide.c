@@ -102,6 +102,23 @@ index_attno(const IndexOptInfo *index, AttrNumber attno)
 	elog(ERROR, "column %d is not in index %u", attno, index->indexoid);
 }
 
+/* What of a step's member fills a column of the parent's. */
+static AttrNumber
+member_filler(const WideRow *wide, const AnagoColumnDesc *column, int member)
+{
+	const AnagoStepDesc *sd = &wide->desc->steps[column->step];
+	const AnagoPathStep *step = list_nth(wide->path_steps, column->step);
+	const IndexPath *ipath = list_nth_node(IndexPath, step->members, member);
+	AttrNumber	attno;
+
+	if (column->attno == ANAGO_ATTNO_COMPUTED)
+		return column->attno;
+	attno = anago_member_attno(wide->root, sd->scanrelid,
+							   sd->members[member].scanrelid, column->attno);
+	return sd->members[member].index_only ?
+		index_attno(ipath->indexinfo, attno) : attno;
+}
+
 /* Does the child plan give it? */
 static bool
 find_in_child(const WideRow *wide, const Node *expr, AnagoColumnDesc *column)
@@ -336,18 +353,65 @@ is_before_computed(AnagoStepExprs which)
 	return which != ANAGO_EXPRS_JOIN && which != ANAGO_EXPRS_OTHER;
 }
 
+typedef Node *(*ExprsMutator) (WideRow *wide, Node *exprs, int step,
+							   AnagoStepExprs which);
+
+/* All that one table's conditions are made of. */
 static void
-inline_in_steps(const WideRow *wide)
+mutate_table(WideRow *wide, AnagoStepDesc *desc, int step, ExprsMutator mutator)
+{
+	for (int i = 0; i < ANAGO_EXPRS_COUNT; i++)
+		desc->exprs[i] = (List *) mutator(wide, (Node *) desc->exprs[i], step, i);
+}
+
+/* The same of steps, with all their tables. */
+static void
+mutate_steps(WideRow *wide, ExprsMutator mutator)
 {
 	for (int i = 0; i < wide->desc->nsteps; i++)
 	{
-		List	  **exprs = wide->desc->steps[i].exprs;
+		AnagoStepDesc *desc = &wide->desc->steps[i];
 
-		for (int j = 0; j < ANAGO_EXPRS_COUNT; j++)
-			exprs[j] = (List *)
-				inline_placeholders(wide, (Node *) exprs[j],
-									is_before_computed(j) ? i : ANAGO_STEP_NONE);
+		mutate_table(wide, desc, i, mutator);
+		for (int j = 0; j < desc->nmembers; j++)
+			mutate_table(wide, &desc->members[j], i, mutator);
+		for (int j = 0; j < desc->prune.nlevels; j++)
+		{
+			AnagoPruneLevel *level = &desc->prune.levels[j];
+
+			level->values = (List *) mutator(wide, (Node *) level->values, i,
+											 ANAGO_EXPRS_KEYS);
+		}
 	}
+}
+
+static Node *
+inline_in_exprs(WideRow *wide, Node *exprs, int step, AnagoStepExprs which)
+{
+	return inline_placeholders(wide, exprs,
+							   is_before_computed(which) ? step : ANAGO_STEP_NONE);
+}
+
+static Node *
+add_evaluated(WideRow *wide, Node *exprs, int step, AnagoStepExprs which)
+{
+	if (which != ANAGO_EXPRS_SHOW_COND)
+		add_columns(wide, exprs, false);
+	return exprs;
+}
+
+static Node *
+add_shown(WideRow *wide, Node *exprs, int step, AnagoStepExprs which)
+{
+	if (which == ANAGO_EXPRS_SHOW_COND)
+		add_columns(wide, exprs, true);
+	return exprs;
+}
+
+static Node *
+unify_exprs(WideRow *wide, Node *exprs, int step, AnagoStepExprs which)
+{
+	return unify_columns(exprs, wide);
 }
 
 /* What steps compute, in the order of their columns. */
@@ -372,27 +436,17 @@ describe_computed(const WideRow *wide)
 static void
 collect_columns(WideRow *wide, List *output)
 {
-	AnagoPipelineDesc *desc = wide->desc;
-
 	wide->n = 0;
 	wide->size = 16;
 	wide->columns = palloc(sizeof(WideColumn) * wide->size);
 
-	inline_in_steps(wide);
+	mutate_steps(wide, inline_in_exprs);
 
 	/* The output comes first, as its Vars must be taken as they are. */
 	add_columns(wide, inline_placeholders(wide, (Node *) output, ANAGO_STEP_NONE),
 				false);
-	for (int i = 0; i < desc->nsteps; i++)
-	{
-		for (int j = 0; j < ANAGO_EXPRS_COUNT; j++)
-		{
-			if (j != ANAGO_EXPRS_SHOW_COND)
-				add_columns(wide, (Node *) desc->steps[i].exprs[j], false);
-		}
-	}
-	for (int i = 0; i < desc->nsteps; i++)
-		add_columns(wide, (Node *) desc->steps[i].exprs[ANAGO_EXPRS_SHOW_COND], true);
+	mutate_steps(wide, add_evaluated);
+	mutate_steps(wide, add_shown);
 
 	qsort(wide->columns, wide->n, sizeof(WideColumn), compare_columns);
 	describe_computed(wide);
@@ -409,6 +463,28 @@ add_dummy_column(WideRow *wide)
 	wide->columns[0].desc.step = ANAGO_STEP_NONE;
 	wide->columns[0].desc.attno = InvalidAttrNumber;
 	wide->n = 1;
+}
+
+/* What of each table fills the columns of a step that has several. */
+static void
+describe_members(const WideRow *wide)
+{
+	for (int i = 0; i < wide->n; i++)
+	{
+		const AnagoColumnDesc *column = &wide->columns[i].desc;
+		AnagoStepDesc *desc;
+
+		if (column->step < 0)
+			continue;
+		desc = &wide->desc->steps[column->step];
+		for (int j = 0; j < desc->nmembers; j++)
+		{
+			AnagoStepDesc *member = &desc->members[j];
+
+			member->attnos = lappend_int(member->attnos,
+										 member_filler(wide, column, j));
+		}
+	}
 }
 
 List *
@@ -438,12 +514,8 @@ anago_lay_out_wide_row(PlannerInfo *root, AnagoPipelineDesc *desc,
 		desc->columns[i] = wide.columns[i].desc;
 		tlist = lappend(tlist, makeTargetEntry(expr, i + 1, NULL, false));
 	}
-	for (int i = 0; i < desc->nsteps; i++)
-	{
-		for (int j = 0; j < ANAGO_EXPRS_COUNT; j++)
-			desc->steps[i].exprs[j] = (List *)
-				unify_columns((Node *) desc->steps[i].exprs[j], &wide);
-	}
+	mutate_steps(&wide, unify_exprs);
+	describe_members(&wide);
 	pfree(wide.columns);
 	return tlist;
 }

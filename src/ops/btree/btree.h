@@ -22,6 +22,10 @@
  * and spawns a probe.  The last task of a probe to end hands on the
  * null-extended row of an outer or anti join that found no match.
  *
+ * A step of several tables has an AnagoStep for each, its members, and a row has
+ * a probe in each that it can have matches in.  They have an AnagoFan in common,
+ * as for the join they are one.
+ *
  * Invariants
  *	- a probe lives while it has tasks, a row while it has probes or children;
  *	- see also pipeline/state.h.
@@ -34,6 +38,8 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "lib/ilist.h"
+#include "storage/bufmgr.h"
 #include "utils/rel.h"
 
 #include "ops/btree/inner.h"
@@ -43,9 +49,27 @@
 
 typedef struct AnagoStep AnagoStep;
 typedef struct AnagoFound AnagoFound;
+typedef struct AnagoMembers AnagoMembers;
 typedef struct AnagoParts AnagoParts;
 
-/* One row in one step: what its tasks share. */
+/*
+ * One row in all members of a step; see fan.h.  Probes are made one after the
+ * other, by the task of the last one made.
+ */
+typedef struct AnagoFan
+{
+	AnagoMembers *members;
+	dlist_head	probes;			/* that live */
+	int			nprobes;
+	bool		matched;		/* some probe has found a match */
+	bool		done;			/* no further match is of interest */
+	Size		size;			/* bytes of this chunk */
+	int			next;			/* of which[], to be probed for */
+	int			n;
+	int			which[FLEXIBLE_ARRAY_MEMBER];	/* members, by index */
+} AnagoFan;
+
+/* One row in one table of a step: what its tasks share. */
 typedef struct AnagoProbe
 {
 	AnagoStep  *step;
@@ -54,6 +78,8 @@ typedef struct AnagoProbe
 	bool		matched;		/* some match was found */
 	bool		done;			/* no further match is of interest */
 	Size		size;			/* bytes of this and what keys refer to */
+	AnagoFan   *fan;			/* NULL: the step has one table */
+	dlist_node	sibling;		/* in fan->probes */
 	AnagoKeyValues keys;		/* must be last: flexible */
 } AnagoProbe;
 
@@ -87,6 +113,8 @@ struct AnagoStep
 	AnagoOp		op;				/* must be first; its attnos are the table's, or
 								 * the index's if index-only */
 	const AnagoStepDesc *desc;
+	bool		is_member;		/* of a step of several tables; its op is a copy
+								 * but for attnos and counters */
 
 	Relation	heap;			/* closed by the executor */
 	Relation	indexrel;		/* closed by anago_pipeline_end; NULL in EXPLAIN */
@@ -123,11 +151,22 @@ struct AnagoStep
 	bool		heapkeyspace;
 	AnagoInner *inner;			/* copies of inner pages */
 
-	Buffer		vmbuffer;		/* visibility map page used last, or none */
+	Buffer		vmbuffer;		/* visibility map page used last, or none; a
+								 * member, of which there are many, keeps none */
 	AnagoVisit *visit;
 	AnagoFound *found;			/* work area of leaf.c */
 	AnagoParts *parts;			/* static mode: this process's part, or NULL */
 };
+
+/* After a look into the visibility map. */
+static inline void
+anago_step_leave_map(AnagoStep *step)
+{
+	if (!step->is_member || !BufferIsValid(step->vmbuffer))
+		return;
+	ReleaseBuffer(step->vmbuffer);
+	step->vmbuffer = InvalidBuffer;
+}
 
 /*
  * Depths of a step.  A kind of task spawns only kinds of greater depth, which

@@ -66,6 +66,7 @@ visit_begin(AnagoProbe *probe, AnagoMatches *matches, int from, int to, Buffer b
 	visit->n = visit->next = 0;
 
 	anago_heap_prune_opt(step->heap, buf, &step->vmbuffer);
+	anago_step_leave_map(step);
 	LockBuffer(buf, BUFFER_LOCK_SHARE);
 	anago_check_snapshot_age(snapshot, step->heap, BufferGetPage(buf));
 	for (; from < to && visit->n < limit; from++)

@@ -282,4 +282,5 @@ anago_leaf_prepare(AnagoStep *step, AnagoMatches *matches)
 		}
 		matches->visible[i] = visible;
 	}
+	anago_step_leave_map(step);
 }

@@ -19,6 +19,7 @@
 #include "executor/executor.h"
 #include "utils/datum.h"
 
+#include "ops/btree/fan.h"
 #include "ops/btree/fill.h"
 #include "ops/btree/probe.h"
 #include "pipeline/row.h"
@@ -72,6 +73,7 @@ anago_probe_make(AnagoStep *step, AnagoRow *row)
 	probe->tasks = 0;
 	probe->matched = false;
 	probe->done = false;
+	probe->fan = NULL;
 
 	ResetExprContext(pipeline->econtext);
 	if (is_open(step))
@@ -121,8 +123,6 @@ anago_probe_match(AnagoProbe *probe)
 	switch (step->desc->jointype)
 	{
 		case JOIN_ANTI:
-			probe->done = true;
-			return false;
 		case JOIN_SEMI:
 			probe->done = true;
 			break;
@@ -130,6 +130,10 @@ anago_probe_match(AnagoProbe *probe)
 			probe->done = step->desc->inner_unique;
 			break;
 	}
+	if (probe->fan != NULL)
+		anago_fan_match(probe);
+	if (step->desc->jointype == JOIN_ANTI)
+		return false;
 	if (!passes(step, step->other))
 		return false;
 	step->op.counters.rows++;
@@ -143,7 +147,8 @@ anago_probe_is_unmatched(const AnagoProbe *probe)
 
 	Assert(probe->tasks > 0);
 	return probe->tasks == 1 && !probe->matched &&
-		(step->desc->jointype == JOIN_LEFT || step->desc->jointype == JOIN_ANTI);
+		(step->desc->jointype == JOIN_LEFT || step->desc->jointype == JOIN_ANTI) &&
+		(probe->fan == NULL || anago_fan_is_unmatched(probe));
 }
 
 bool
@@ -174,6 +179,8 @@ anago_probe_release(AnagoProbe *probe)
 	Assert(probe->tasks > 0);
 	if (--probe->tasks > 0)
 		return;
+	if (probe->fan != NULL)
+		anago_fan_leave(pipeline, probe);
 	anago_row_release(pipeline, probe->row);
 	anago_keys_free(&probe->step->keys, &probe->keys);
 	anago_pipeline_free(pipeline, probe, probe->size);

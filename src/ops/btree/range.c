@@ -37,6 +37,13 @@
 
 #include "ops/btree/combos.h"
 #include "ops/btree/distribute.h"
+#include "ops/btree/fan.h"
+#include "ops/btree/fill.h"
+#include "ops/btree/heap.h"
+#include "ops/btree/inner.h"
+#include "ops/btree/leaf.h"
+#include "ops/btree/matches.h"
+#include "ops/btree/members.h"
 #include "ops/btree/probe.h"
 #include "ops/btree/range.h"
 #include "ops/btree/root.h"
@@ -80,21 +87,26 @@ anago_range_spawn_span(AnagoProbe *probe, AnagoSpan *span)
 }
 
 /*
- * Is there another combination to be started?  Those of the source are shared
- * by the processes of a parallel query, each of which claims some.
+ * Is there another combination to be started, for this probe or in the next of
+ * several tables?  Those of the source are shared by the processes of a parallel
+ * query, each of which claims some.
  */
 static bool
 more_combos(AnagoWalk *walk)
 {
-	AnagoProbe *probe = walk->probe;
-
-	if (probe->done)
+	if (walk->probe->done)
 		return false;
 	if (walk->combo < walk->combo_end)
 		return true;
-	return anago_probe_is_shared_source(probe) &&
-		anago_distribution(probe->step)->claim(probe, &walk->combo,
-											   &walk->combo_end);
+	if (anago_members_go_on(&walk->probe))
+	{
+		walk->combo = 0;
+		walk->combo_end = walk->probe->keys.ncombos;
+		return true;
+	}
+	return anago_probe_is_shared_source(walk->probe) &&
+		anago_distribution(walk->probe->step)->claim(walk->probe, &walk->combo,
+													 &walk->combo_end);
 }
 
 static AnagoVerdict
@@ -109,6 +121,8 @@ probe_run(AnagoTask *task)
 	ANAGO_BEGIN(task);
 	while (more_combos(walk))
 	{
+		probe = walk->probe;
+		step = probe->step;
 		anago_runs_begin(probe, &walk->next, walk->combo);
 		while (anago_runs_find(probe, &walk->next, walk->combo, walk->combo_end))
 		{
@@ -118,7 +132,7 @@ probe_run(AnagoTask *task)
 		}
 		ANAGO_AWAIT_ROOM(task, pipeline->sched, ANAGO_DEPTH_RANGE(step));
 		/* no other is to come: the task itself becomes that run's */
-		if (walk->next.end == probe->keys.ncombos)
+		if (walk->next.end == probe->keys.ncombos && !anago_fan_has_next(probe))
 		{
 			anago_walk_start(walk, walk->combo, walk->next.end);
 			anago_sched_become(pipeline->sched, task, &step->range->task,
@@ -131,6 +145,8 @@ probe_run(AnagoTask *task)
 		walk->combo = walk->next.end;
 		ANAGO_SUSPEND(task, ANAGO_YIELD);
 	}
+	probe = walk->probe;
+	step = probe->step;
 	if (anago_probe_is_unmatched(probe))
 	{
 		ANAGO_AWAIT_NEXT(task, &step->op);

@@ -14,11 +14,11 @@
 #include "ops/btree/show.h"
 
 static const char *
-join_label(const AnagoStep *step)
+join_label(const AnagoOp *op, const AnagoStepDesc *sd)
 {
-	if (step->op.index == 0 && step->op.pipeline->child == NULL)
+	if (op->index == 0 && op->pipeline->child == NULL)
 		return NULL;
-	switch (step->desc->jointype)
+	switch (sd->jointype)
 	{
 		case JOIN_LEFT:
 			return "Left";
@@ -31,17 +31,23 @@ join_label(const AnagoStep *step)
 	}
 }
 
+static const char *
+access_label(bool index_only)
+{
+	return index_only ? "Index Only Scan" : "Index Scan";
+}
+
 /* "name alias", each quoted as needed, with the schema if verbose. */
 static char *
 relation_text(const AnagoExplain *ex, Index rti)
 {
 	RangeTblEntry *rte = list_nth(ex->es->rtable, rti - 1);
 	char	   *alias = list_nth(ex->es->rtable_names, rti - 1);
-	char	   *name = get_rel_name(rte->relid);
+	char	   *name = rte->rtekind == RTE_RELATION ? get_rel_name(rte->relid) : alias;
 	StringInfoData buf;
 
 	initStringInfo(&buf);
-	if (ex->es->verbose)
+	if (ex->es->verbose && rte->rtekind == RTE_RELATION)
 		appendStringInfo(&buf, "%s.",
 						 quote_identifier(get_namespace_name_or_temp(get_rel_namespace(rte->relid))));
 	appendStringInfoString(&buf, quote_identifier(name));
@@ -50,40 +56,40 @@ relation_text(const AnagoExplain *ex, Index rti)
 	return buf.data;
 }
 
+/* The line that a step begins with, up to what it scans. */
+static void
+show_head(const AnagoOp *op, const AnagoStepDesc *sd, bool index_only, ExplainState *es)
+{
+	const char *join = join_label(op, sd);
+
+	anago_explain_indent(es);
+	appendStringInfo(es->str, "Step %d: ", op->index + 1);
+	if (join != NULL)
+		appendStringInfo(es->str, "%s Join, ", join);
+	appendStringInfoString(es->str, access_label(index_only));
+}
+
 static void
 show_text(const AnagoStep *step, const AnagoExplain *ex)
 {
 	const AnagoStepDesc *sd = step->desc;
-	const char *join = join_label(step);
-	StringInfo	str = ex->es->str;
 
-	anago_explain_indent(ex->es);
-	appendStringInfo(str, "Step %d: ", step->op.index + 1);
-	if (join != NULL)
-		appendStringInfo(str, "%s Join, ", join);
-	appendStringInfo(str, "%s using %s on %s\n",
-					 sd->index_only ? "Index Only Scan" : "Index Scan",
+	show_head(&step->op, sd, sd->index_only, ex->es);
+	appendStringInfo(ex->es->str, " using %s on %s\n",
 					 quote_identifier(get_rel_name(sd->indexid)),
 					 relation_text(ex, sd->scanrelid));
 	ex->es->indent++;
 }
 
 static void
-show_structured(const AnagoStep *step, const AnagoExplain *ex)
+show_relation(const AnagoExplain *ex, Index rti)
 {
-	const AnagoStepDesc *sd = step->desc;
-	const char *join = join_label(step);
-	RangeTblEntry *rte = list_nth(ex->es->rtable, sd->scanrelid - 1);
-	char	   *alias = list_nth(ex->es->rtable_names, sd->scanrelid - 1);
+	RangeTblEntry *rte = list_nth(ex->es->rtable, rti - 1);
+	char	   *alias = list_nth(ex->es->rtable_names, rti - 1);
 
-	ExplainPropertyText("Access",
-						sd->index_only ? "Index Only Scan" : "Index Scan",
-						ex->es);
-	if (join != NULL)
-		ExplainPropertyText("Join Type", join, ex->es);
-	ExplainPropertyText("Index Name", get_rel_name(sd->indexid), ex->es);
-	ExplainPropertyText("Relation Name", get_rel_name(rte->relid), ex->es);
-	if (ex->es->verbose)
+	if (rte->rtekind == RTE_RELATION)
+		ExplainPropertyText("Relation Name", get_rel_name(rte->relid), ex->es);
+	if (ex->es->verbose && rte->rtekind == RTE_RELATION)
 		ExplainPropertyText("Schema",
 							get_namespace_name_or_temp(get_rel_namespace(rte->relid)),
 							ex->es);
@@ -92,12 +98,44 @@ show_structured(const AnagoStep *step, const AnagoExplain *ex)
 }
 
 static void
-show_counts(const AnagoStep *step, ExplainState *es, const AnagoStepCounts *counts)
+show_access(const AnagoOp *op, const AnagoStepDesc *sd, bool index_only, ExplainState *es)
+{
+	const char *join = join_label(op, sd);
+
+	ExplainPropertyText("Access", access_label(index_only), es);
+	if (join != NULL)
+		ExplainPropertyText("Join Type", join, es);
+}
+
+static void
+show_structured(const AnagoStep *step, const AnagoExplain *ex)
+{
+	const AnagoStepDesc *sd = step->desc;
+
+	show_access(&step->op, sd, sd->index_only, ex->es);
+	ExplainPropertyText("Index Name", get_rel_name(sd->indexid), ex->es);
+	show_relation(ex, sd->scanrelid);
+}
+
+static void
+show_counts(const AnagoStepDesc *desc, bool index_only, ExplainState *es,
+			const AnagoStepCounts *counts)
 {
 	AnagoStepCounts shown = *counts;
 
-	shown.heap_fetches = step->desc->index_only ? shown.tids - shown.index_only : -1;
+	shown.heap_fetches = index_only ? shown.tids - shown.index_only : -1;
+	shown.pruned = desc->nmembers > 0 ? shown.pruned : -1;
 	anago_explain_step_counts(es, &shown);
+}
+
+static void
+show_exprs(const AnagoExplain *ex, const AnagoStepDesc *table, const AnagoStepDesc *join)
+{
+	anago_explain_expr(ex, "One-Time Filter", table->exprs[ANAGO_EXPRS_GATE]);
+	anago_explain_expr(ex, "Index Cond", table->exprs[ANAGO_EXPRS_SHOW_COND]);
+	anago_explain_expr(ex, "Filter", table->exprs[ANAGO_EXPRS_FILTER]);
+	anago_explain_expr(ex, "Join Filter", join->exprs[ANAGO_EXPRS_JOIN]);
+	anago_explain_expr(ex, "Row Filter", join->exprs[ANAGO_EXPRS_OTHER]);
 }
 
 void
@@ -114,13 +152,79 @@ anago_step_show(const AnagoOp *op, const AnagoExplain *ex,
 		show_text(step, ex);
 	else
 		show_structured(step, ex);
-	anago_explain_expr(ex, "One-Time Filter", sd->exprs[ANAGO_EXPRS_GATE]);
-	anago_explain_expr(ex, "Index Cond", sd->exprs[ANAGO_EXPRS_SHOW_COND]);
-	anago_explain_expr(ex, "Filter", sd->exprs[ANAGO_EXPRS_FILTER]);
-	anago_explain_expr(ex, "Join Filter", sd->exprs[ANAGO_EXPRS_JOIN]);
-	anago_explain_expr(ex, "Row Filter", sd->exprs[ANAGO_EXPRS_OTHER]);
+	show_exprs(ex, sd, sd);
 	if (counters != NULL)
-		show_counts(step, es, counters);
+		show_counts(sd, sd->index_only, es, counters);
+	if (text)
+		es->indent--;
+	ExplainCloseGroup("Step", NULL, true, es);
+}
+
+/* --- several tables --- */
+
+/*
+ * Which they are: with VERBOSE, as there may be a thousand; a table's alias is of
+ * core's own making and says nothing.
+ */
+static void
+show_tables(const AnagoExplain *ex, const AnagoStepDesc *sd)
+{
+	List	   *names = NIL;
+
+	if (!ex->es->verbose)
+		return;
+	for (int i = 0; i < sd->nmembers; i++)
+	{
+		const AnagoStepDesc *member = &sd->members[i];
+		const RangeTblEntry *rte = list_nth(ex->es->rtable, member->scanrelid - 1);
+
+		names = lappend(names,
+						psprintf("%s.%s using %s",
+								 quote_identifier(get_namespace_name_or_temp(get_rel_namespace(rte->relid))),
+								 quote_identifier(get_rel_name(rte->relid)),
+								 quote_identifier(get_rel_name(member->indexid))));
+	}
+	ExplainPropertyList("Tables", names, ex->es);
+}
+
+static bool
+all_index_only(const AnagoStepDesc *sd)
+{
+	for (int i = 0; i < sd->nmembers; i++)
+		if (!sd->members[i].index_only)
+			return false;
+	return true;
+}
+
+/* Conditions are those of the first table; others may differ in what is implied. */
+void
+anago_append_show(const AnagoOp *op, const AnagoExplain *ex,
+				  const AnagoStepDesc *sd, const AnagoStepCounts *counters)
+{
+	ExplainState *es = ex->es;
+	bool		text = es->format == EXPLAIN_FORMAT_TEXT;
+	bool		index_only = all_index_only(sd);
+
+	ExplainOpenGroup("Step", NULL, true, es);
+	if (text)
+	{
+		show_head(op, sd, index_only, es);
+		appendStringInfo(es->str, " on %s (%d tables%s)\n",
+						 relation_text(ex, sd->scanrelid), sd->nmembers,
+						 sd->prune.nlevels > 0 ? ", pruned by row" : "");
+		es->indent++;
+	}
+	else
+	{
+		show_access(op, sd, index_only, es);
+		show_relation(ex, sd->scanrelid);
+		ExplainPropertyInteger("Number of Tables", NULL, sd->nmembers, es);
+		ExplainPropertyBool("Pruned by Row", sd->prune.nlevels > 0, es);
+	}
+	show_tables(ex, sd);
+	show_exprs(ex, &sd->members[0], sd);
+	if (counters != NULL)
+		show_counts(sd, index_only, es, counters);
 	if (text)
 		es->indent--;
 	ExplainCloseGroup("Step", NULL, true, es);

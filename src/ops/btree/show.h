@@ -17,4 +17,9 @@
 extern void anago_step_show(const AnagoOp *op, const AnagoExplain *ex,
 							const AnagoStepCounts *counters);
 
+/* The same of a step of several tables. */
+extern void anago_append_show(const AnagoOp *op, const AnagoExplain *ex,
+							  const AnagoStepDesc *sd,
+							  const AnagoStepCounts *counters);
+
 #endif							/* ANAGO_SHOW_H */

@@ -70,7 +70,7 @@ anago_span_page(AnagoStep *step, AnagoSpan *span, Page page,
 
 /*
  * Where one match ends a probe, or none makes a row, all matches must be known
- * in one place.
+ * in one place.  A range is named by its step, which must have one table.
  */
 static bool
 may_be_split(const AnagoProbe *probe)
@@ -78,6 +78,7 @@ may_be_split(const AnagoProbe *probe)
 	const AnagoStepDesc *desc = probe->step->desc;
 
 	return desc->jointype == JOIN_INNER && !desc->inner_unique &&
+		probe->fan == NULL &&
 		anago_distribution(probe->step)->shares;
 }
 

@@ -4,6 +4,10 @@
  *	  A step: each row that it accepts is probed for in a B-tree index.
  *
  *	  step.c	begin, accept, end
+ *	  append.c	the same of a step of several tables
+ *	  members.c	these tables, and which of them a row is probed for in
+ *	  fan.h		one row in all of them
+ *	  open.c	what a step has of one table
  *	  dynamic.c	which part of the unit row's work is whose: what each takes,
  *	  static.c	or anago.mode = static: what was cut for it
  *	  descend.h	the way down an index
@@ -35,14 +39,11 @@
  */
 #include "postgres.h"
 
-#include "access/genam.h"
 #include "executor/executor.h"
 #include "storage/bufmgr.h"
 
 #include "ops/btree/distribute.h"
-#include "ops/btree/fill.h"
-#include "ops/btree/heap.h"
-#include "ops/btree/leaf.h"
+#include "ops/btree/open.h"
 #include "ops/btree/probe.h"
 #include "ops/btree/range.h"
 #include "ops/btree/show.h"
@@ -51,52 +52,18 @@
 #include "pipeline/peers.h"
 #include "pipeline/row.h"
 
-/* Do values of a probe's keys take memory beside the probe itself? */
-static bool
-keys_allocate(const AnagoKeys *keys)
-{
-	for (int i = 0; i < keys->n; i++)
-	{
-		const AnagoKey *key = &keys->key[i];
-
-		if (key->desc->kind == ANAGO_KEY_ARRAY || (key->copy && !key->typbyval))
-			return true;
-	}
-	return false;
-}
-
 static void
 step_begin(AnagoOp *op, const AnagoPipelineDesc *desc, int eflags)
 {
 	AnagoStep  *step = (AnagoStep *) op;
-	AnagoPipeline *pipeline = op->pipeline;
 	const AnagoStepDesc *sd = &desc->steps[op->index];
-	PlanState  *ps = pipeline->ps;
 
 	step->desc = sd;
-	step->heap = ExecOpenScanRelation(pipeline->estate, sd->scanrelid, eflags);
 	step->vmbuffer = InvalidBuffer;
 
 	/* like ExecInitIndexScan: EXPLAIN alone must not need the index */
-	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
-		return;
-	step->indexrel = index_open(sd->indexid,
-								exec_rt_fetch(sd->scanrelid, pipeline->estate)->rellockmode);
-	step->heap_slot = MakeSingleTupleTableSlot(RelationGetDescr(step->heap),
-											   &TTSOpsHeapTuple);
-	step->inner = anago_inner_create(pipeline->whole, &pipeline->memory, desc->nsteps);
-	step->range = &anago_range_parent;
-	step->visits = &anago_visit_by_block;
-	step->found = anago_found_create(pipeline->whole);
-	step->visit = MemoryContextAlloc(pipeline->whole, sizeof(AnagoVisit));
-	step->visit->buf = InvalidBuffer;
-	anago_fill_init(step);
-	anago_keys_init(&step->keys, step->indexrel, sd, ps);
-	step->keys_allocate = keys_allocate(&step->keys);
-	step->gate = ExecInitQual(sd->exprs[ANAGO_EXPRS_GATE], ps);
-	step->filter = ExecInitQual(sd->exprs[ANAGO_EXPRS_FILTER], ps);
-	step->join = ExecInitQual(sd->exprs[ANAGO_EXPRS_JOIN], ps);
-	step->other = ExecInitQual(sd->exprs[ANAGO_EXPRS_OTHER], ps);
+	if (!(eflags & EXEC_FLAG_EXPLAIN_ONLY))
+		anago_step_open(step, sd, desc->nsteps);
 }
 
 static void
@@ -110,23 +77,14 @@ step_release(AnagoOp *op)
 {
 	AnagoStep  *step = (AnagoStep *) op;
 
-	if (step->visit != NULL)
-		anago_heap_abandon(step);
-	if (BufferIsValid(step->vmbuffer))
-		ReleaseBuffer(step->vmbuffer);
-	step->vmbuffer = InvalidBuffer;
+	anago_step_release(step);
 	step->parts = NULL;
 }
 
 static void
 step_end(AnagoOp *op)
 {
-	AnagoStep  *step = (AnagoStep *) op;
-
-	if (step->heap_slot != NULL)
-		ExecDropSingleTupleTableSlot(step->heap_slot);
-	if (step->indexrel != NULL)
-		index_close(step->indexrel, NoLock);
+	anago_step_close((AnagoStep *) op);
 }
 
 static int
@@ -179,10 +137,7 @@ step_accept(AnagoOp *op, AnagoRow *outer)
 
 	if (is_first_of_unit(op))
 		anago_distribution((AnagoStep *) op)->start((AnagoStep *) op);
-	else if (pipeline->peers.give_to >= 0 && op->index > 0 &&
-			 anago_peers_give(pipeline, op->index, row))
-		anago_row_release(pipeline, row);
-	else
+	else if (!anago_peers_given(pipeline, op->index, row))
 		step_adopt(op, row);
 	return ANAGO_TAKEN;
 }

@@ -1,0 +1,214 @@
+/*-------------------------------------------------------------------------
+ *
+ * members.c
+ *	  The members of a step of several tables: opened when they are wanted.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "utils/memutils.h"
+
+#include "ops/btree/fan.h"
+#include "ops/btree/members.h"
+#include "ops/btree/open.h"
+#include "ops/btree/probe.h"
+#include "pipeline/prune.h"
+#include "pipeline/row.h"
+
+struct AnagoMembers
+{
+	AnagoOp    *op;
+	const AnagoStepDesc *desc;
+	int			parts;			/* of the memory for inner pages, for each */
+	AnagoPruner *pruner;		/* NULL until the first row */
+	AnagoStep **open;			/* NULL: not yet */
+	AnagoStep  *last;			/* opened last, or NULL */
+	AnagoStep	none;			/* stands for the inner side where no member
+								 * can match */
+};
+
+AnagoMembers *
+anago_members_create(AnagoOp *op, const AnagoStepDesc *desc, int nsteps)
+{
+	AnagoMembers *members = palloc0(sizeof(AnagoMembers));
+
+	members->op = op;
+	members->desc = desc;
+	members->parts = nsteps * desc->nmembers;
+	members->open = palloc0(sizeof(AnagoStep *) * desc->nmembers);
+	members->none.op = *op;
+	members->none.desc = desc;
+	members->none.is_member = true;
+	/* no condition holds there */
+	members->none.gate_known = true;
+	members->none.gate_open = false;
+	return members;
+}
+
+/* --- opening --- */
+
+/* Where a member takes the step's columns from. */
+static AttrNumber *
+attnos_of(const AnagoStepDesc *desc)
+{
+	AttrNumber *attnos = palloc(sizeof(AttrNumber) * (list_length(desc->attnos) + 1));
+	int			n = 0;
+	ListCell   *lc;
+
+	foreach(lc, desc->attnos)
+		attnos[n++] = lfirst_int(lc);
+	return attnos;
+}
+
+static AnagoStep *
+open_member(AnagoMembers *members, int which)
+{
+	const AnagoStepDesc *desc = &members->desc->members[which];
+	MemoryContext old = MemoryContextSwitchTo(members->op->pipeline->estate->es_query_cxt);
+	AnagoStep  *step = palloc0(sizeof(AnagoStep));
+
+	Assert(list_length(desc->attnos) == members->op->ncols);
+	step->op = *members->op;
+	step->op.attnos = attnos_of(desc);
+	memset(&step->op.counters, 0, sizeof(AnagoStepCounts));
+	step->is_member = true;
+	if (members->last != NULL)
+		anago_step_share_areas(step, members->last);
+	anago_step_open(step, desc, members->parts);
+	members->open[which] = members->last = step;
+	MemoryContextSwitchTo(old);
+	return step;
+}
+
+static inline AnagoStep *
+member(AnagoMembers *members, int which)
+{
+	AnagoStep  *step = members->open[which];
+
+	return step != NULL ? step : open_member(members, which);
+}
+
+/* --- probes --- */
+
+/* The members that the row that is bound can have matches in. */
+static const Bitmapset *
+find(AnagoMembers *members)
+{
+	AnagoPipeline *pipeline = members->op->pipeline;
+
+	if (members->pruner == NULL)
+		members->pruner = anago_pruner_create(pipeline, &members->desc->prune,
+											  members->desc->nmembers);
+	ResetExprContext(pipeline->econtext);
+	return anago_pruner_find(members->pruner);
+}
+
+static AnagoFan *
+make_fan(AnagoMembers *members, const Bitmapset *which)
+{
+	int			n = bms_num_members(which);
+	Size		size = offsetof(AnagoFan, which) + sizeof(int) * n;
+	AnagoFan   *fan = anago_pipeline_alloc(members->op->pipeline, size);
+	int			i = -1;
+
+	memset(fan, 0, offsetof(AnagoFan, which));
+	fan->members = members;
+	fan->size = size;
+	dlist_init(&fan->probes);
+	while ((i = bms_next_member(which, i)) >= 0)
+		fan->which[fan->n++] = i;
+	return fan;
+}
+
+static AnagoProbe *
+make_probe(AnagoFan *fan, AnagoRow *row)
+{
+	AnagoMembers *members = fan->members;
+	AnagoStep  *step = fan->n == 0 ? &members->none :
+		member(members, fan->which[fan->next++]);
+	AnagoProbe *probe = anago_probe_make(step, row);
+
+	anago_fan_join(fan, probe);
+	return probe;
+}
+
+AnagoProbe *
+anago_members_first(AnagoMembers *members, AnagoRow *row, int64 *pruned)
+{
+	const Bitmapset *which = find(members);
+	JoinType	jointype = members->desc->jointype;
+
+	*pruned += members->desc->nmembers - bms_num_members(which);
+	if (bms_is_empty(which) && jointype != JOIN_LEFT && jointype != JOIN_ANTI)
+	{
+		anago_row_release(members->op->pipeline, row);
+		return NULL;
+	}
+	return make_probe(make_fan(members, which), row);
+}
+
+/* The same row in the next member. */
+static AnagoProbe *
+next_probe(AnagoProbe *probe)
+{
+	AnagoProbe *next;
+
+	anago_row_bind(probe->step->op.pipeline, probe->row);
+	if (probe->row != NULL)
+		probe->row->refs++;
+	next = make_probe(probe->fan, probe->row);
+	next->tasks++;
+	anago_probe_release(probe);
+	return next;
+}
+
+bool
+anago_members_go_on(AnagoProbe **probe)
+{
+	while (anago_fan_has_next(*probe))
+	{
+		*probe = next_probe(*probe);
+		if ((*probe)->keys.ncombos > 0)
+			return true;
+	}
+	return false;
+}
+
+/* --- their life --- */
+
+void
+anago_members_rescan(AnagoMembers *members)
+{
+	if (members->pruner != NULL)
+		anago_pruner_rescan(members->pruner);
+	for (int i = 0; i < members->desc->nmembers; i++)
+		if (members->open[i] != NULL)
+			members->open[i]->gate_known = false;
+}
+
+void
+anago_members_release(AnagoMembers *members)
+{
+	for (int i = 0; i < members->desc->nmembers; i++)
+		if (members->open[i] != NULL)
+			anago_step_release(members->open[i]);
+}
+
+void
+anago_members_close(AnagoMembers *members)
+{
+	for (int i = 0; i < members->desc->nmembers; i++)
+		if (members->open[i] != NULL)
+			anago_step_close(members->open[i]);
+}
+
+void
+anago_members_count(const AnagoMembers *members, AnagoStepCounts *sum)
+{
+	for (int i = 0; i < members->desc->nmembers; i++)
+		if (members->open[i] != NULL)
+			anago_step_counts_add(sum, &members->open[i]->op.counters);
+	anago_step_counts_add(sum, &members->none.op.counters);
+}

@@ -1,0 +1,95 @@
+/*-------------------------------------------------------------------------
+ *
+ * open.c
+ *	  Open and close what a step has of one table.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "executor/executor.h"
+#include "storage/bufmgr.h"
+
+#include "ops/btree/fill.h"
+#include "ops/btree/heap.h"
+#include "ops/btree/kinds.h"
+#include "ops/btree/leaf.h"
+#include "ops/btree/open.h"
+
+/* Do values of a probe's keys take memory beside the probe itself? */
+static bool
+keys_allocate(const AnagoKeys *keys)
+{
+	for (int i = 0; i < keys->n; i++)
+	{
+		const AnagoKey *key = &keys->key[i];
+
+		if (key->desc->kind == ANAGO_KEY_ARRAY || (key->copy && !key->typbyval))
+			return true;
+	}
+	return false;
+}
+
+static void
+create_areas(AnagoStep *step)
+{
+	MemoryContext whole = step->op.pipeline->whole;
+
+	step->found = anago_found_create(whole);
+	step->visit = MemoryContextAlloc(whole, sizeof(AnagoVisit));
+	step->visit->buf = InvalidBuffer;
+}
+
+void
+anago_step_share_areas(AnagoStep *step, const AnagoStep *with)
+{
+	step->found = with->found;
+	step->visit = with->visit;
+}
+
+void
+anago_step_open(AnagoStep *step, const AnagoStepDesc *desc, int parts)
+{
+	AnagoPipeline *pipeline = step->op.pipeline;
+	PlanState  *ps = pipeline->ps;
+
+	step->desc = desc;
+	step->vmbuffer = InvalidBuffer;
+	step->heap = ExecOpenScanRelation(pipeline->estate, desc->scanrelid, 0);
+	step->indexrel = index_open(desc->indexid,
+								exec_rt_fetch(desc->scanrelid, pipeline->estate)->rellockmode);
+	step->heap_slot = MakeSingleTupleTableSlot(RelationGetDescr(step->heap),
+											   &TTSOpsHeapTuple);
+	step->range = &anago_range_parent;
+	step->visits = &anago_visit_by_block;
+	step->inner = anago_inner_create(pipeline->whole, &pipeline->memory, parts);
+	if (step->visit == NULL)
+		create_areas(step);
+	anago_fill_init(step);
+	anago_keys_init(&step->keys, step->indexrel, desc, ps);
+	step->keys_allocate = keys_allocate(&step->keys);
+	step->gate = ExecInitQual(desc->exprs[ANAGO_EXPRS_GATE], ps);
+	step->filter = ExecInitQual(desc->exprs[ANAGO_EXPRS_FILTER], ps);
+	step->join = ExecInitQual(desc->exprs[ANAGO_EXPRS_JOIN], ps);
+	step->other = ExecInitQual(desc->exprs[ANAGO_EXPRS_OTHER], ps);
+}
+
+void
+anago_step_release(AnagoStep *step)
+{
+	if (step->visit != NULL)
+		anago_heap_abandon(step);
+	if (BufferIsValid(step->vmbuffer))
+		ReleaseBuffer(step->vmbuffer);
+	step->vmbuffer = InvalidBuffer;
+}
+
+void
+anago_step_close(AnagoStep *step)
+{
+	if (step->heap_slot != NULL)
+		ExecDropSingleTupleTableSlot(step->heap_slot);
+	if (step->indexrel != NULL)
+		index_close(step->indexrel, NoLock);
+}
