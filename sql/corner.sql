@@ -280,27 +280,3 @@ insert into k_into select id + 15000 from k_from
 select count(*), count(distinct id), max(id) from k_into;
 reset anago.debug_force;
 reset anago.enable;
-
--- Where core skips from value to value of a leading column (18 and later), it
--- keeps the scan; ours would read all that is between
-create table k_skip (a int, b int, pay text);
-insert into k_skip select g % 5, g * 7919 % 20000, repeat('x', 200) from generate_series(1, 20000) g;
-create index k_skip_ab on k_skip (a, b);
-vacuum analyze k_skip;
-set enable_seqscan = off;
-set enable_bitmapscan = off;
-set anago.enable = on;
-create function k_core_if_it_skips(query text) returns boolean language sql as $$
-	select current_setting('server_version_num')::int < 180000 or not anago_used(query)
-$$;
-select anago_used('select * from k_skip where a = 3 and b < 5000');
-select anago_used('select * from k_skip where a in (1, 3) and b < 5000');
-select k_core_if_it_skips('select * from k_skip where b < 5000');
-select k_core_if_it_skips('select * from k_skip where a > 3 and b < 5000');
-select k_core_if_it_skips('select * from k_skip where a between 2 and 4 and b in (7, 17, 27)');
-reset anago.enable;
-reset enable_bitmapscan;
-reset enable_seqscan;
-select (anago_same('select * from k_skip where b < 500')).same;
-select (anago_same('select * from k_skip where a > 3 and b < 500')).same;
-select (anago_same('select * from k_skip where a between 2 and 4 and b in (7, 17, 27)')).same;

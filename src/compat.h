@@ -295,6 +295,51 @@ anago_open_range_table_relation(EState *estate, Index rti)
 #endif
 }
 
+/*
+ * 18: skip support, by which an operator class can say what value comes next
+ * in the order of an index column.
+ */
+#if PG_VERSION_NUM >= 180000
+#include "utils/skipsupport.h"
+
+typedef struct SkipSupportData AnagoSuccessor;
+#else
+typedef struct AnagoSuccessor AnagoSuccessor;
+#endif
+
+/* Of column `col` (from 0), or NULL. */
+static inline AnagoSuccessor *
+anago_successor_of(Relation indexrel pg_attribute_unused(),
+				   int col pg_attribute_unused())
+{
+#if PG_VERSION_NUM >= 180000
+	return PrepareSkipSupportFromOpclass(indexrel->rd_opfamily[col],
+										 indexrel->rd_opcintype[col],
+										 (indexrel->rd_indoption[col] & INDOPTION_DESC) != 0);
+#else
+	return NULL;
+#endif
+}
+
+/* In the current memory context; false: nobody knows it. */
+static inline bool
+anago_successor(AnagoSuccessor *successor, Relation indexrel pg_attribute_unused(),
+				Datum value pg_attribute_unused(),
+				Datum *next pg_attribute_unused())
+{
+#if PG_VERSION_NUM >= 180000
+	bool		overflow = false;
+
+	if (successor == NULL)
+		return false;
+	*next = successor->increment(indexrel, value, &overflow);
+	return !overflow;
+#else
+	Assert(successor == NULL);
+	return false;
+#endif
+}
+
 /* ------------------------------------------------------------------------
  * end of ops and node
  * ------------------------------------------------------------------------
@@ -313,13 +358,6 @@ anago_open_range_table_relation(EState *estate, Index rti)
 #include "optimizer/planner.h"
 #include "nodes/plannodes.h"
 #include "partitioning/partprune.h"
-
-/* 18: a B-tree scan may skip over values of a column without a condition. */
-#if PG_VERSION_NUM >= 180000
-#define ANAGO_CORE_SKIPS	true
-#else
-#define ANAGO_CORE_SKIPS	false
-#endif
 
 /* 19: the planner is told of EXPLAIN. */
 #if PG_VERSION_NUM >= 190000

@@ -130,54 +130,6 @@ index_clauses_eligible(PlannerInfo *root, IndexPath *ipath)
 	return true;
 }
 
-/* Does a condition fix the value of its index column? */
-static bool
-is_equality(const IndexOptInfo *index, int col, const Expr *clause)
-{
-	Oid			opno;
-
-	if (IsA(clause, RowCompareExpr))
-		return false;
-	if (IsA(clause, NullTest))
-		return ((const NullTest *) clause)->nulltesttype == IS_NULL;
-	opno = IsA(clause, OpExpr) ? ((const OpExpr *) clause)->opno :
-		((const ScalarArrayOpExpr *) clause)->opno;
-	return get_op_opfamily_strategy(opno, index->opfamily[col]) ==
-		BTEqualStrategyNumber;
-}
-
-/*
- * Would core 18 skip from one value of an index column to the next?  It does
- * where a column with a condition follows one without an equality.  We walk
- * all that is between the bounds, which core's cost does not tell.
- */
-static bool
-needs_skips(const IndexPath *ipath)
-{
-	const IndexOptInfo *index = ipath->indexinfo;
-	bool		fixed[INDEX_MAX_KEYS] = {false};
-	int			last = 0;
-	ListCell   *lc;
-
-	if (!ANAGO_CORE_SKIPS || anago_debug_force)
-		return false;
-	foreach(lc, ipath->indexclauses)
-	{
-		IndexClause *iclause = lfirst_node(IndexClause, lc);
-		int			col = iclause->indexcol;
-		ListCell   *lcq;
-
-		foreach(lcq, iclause->indexquals)
-			fixed[col] |= is_equality(index, col,
-									  lfirst_node(RestrictInfo, lcq)->clause);
-		last = Max(last, col);
-	}
-	for (int col = 0; col < last; col++)
-		if (!fixed[col])
-			return true;
-	return false;
-}
-
 /* An index path, of an eligible relation, that can be a step. */
 bool
 anago_index_path_eligible(PlannerInfo *root, IndexPath *ipath)
@@ -191,7 +143,7 @@ anago_index_path_eligible(PlannerInfo *root, IndexPath *ipath)
 		!anago_quals_eligible(root, ipath->path.param_info->ppi_clauses))
 		return false;
 	return anago_quals_eligible(root, index->indrestrictinfo) &&
-		index_clauses_eligible(root, ipath) && !needs_skips(ipath);
+		index_clauses_eligible(root, ipath);
 }
 
 /*

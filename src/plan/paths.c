@@ -156,7 +156,22 @@ anago_drop_core_paths(RelOptInfo *rel)
 	}
 }
 
-/* Is there a B-tree whose first column some restriction mentions? */
+/* Does some condition mention a column of this index? */
+static bool
+is_mentioned(const IndexOptInfo *index, const Bitmapset *attnos)
+{
+	for (int i = 0; i < index->nkeycolumns; i++)
+	{
+		int			attno = index->indexkeys[i];
+
+		if (attno == 0 ||		/* expression */
+			bms_is_member(attno - FirstLowInvalidHeapAttributeNumber, attnos))
+			return true;
+	}
+	return false;
+}
+
+/* Is there an index that some restriction may use? */
 static bool
 may_match_index(RelOptInfo *rel)
 {
@@ -169,10 +184,7 @@ may_match_index(RelOptInfo *rel)
 
 	foreach(lc, rel->indexlist)
 	{
-		int			attno = lfirst_node(IndexOptInfo, lc)->indexkeys[0];
-
-		if (attno == 0 ||		/* expression */
-			bms_is_member(attno - FirstLowInvalidHeapAttributeNumber, attnos))
+		if (is_mentioned(lfirst_node(IndexOptInfo, lc), attnos))
 			return true;
 	}
 	return false;

@@ -56,4 +56,13 @@ extern int	anago_bt_compare_bound(Relation rel, IndexTuple bound, Page page);
 extern bool anago_bt_goes_on(Relation rel, BTScanInsert end, Page page,
 							 OffsetNumber child);
 
+/* The pivot tuple right of a child, or InvalidOffsetNumber: plus infinity. */
+static inline OffsetNumber
+anago_bt_upper_pivot(Page page, OffsetNumber child)
+{
+	if (child < PageGetMaxOffsetNumber(page))
+		return OffsetNumberNext(child);
+	return P_RIGHTMOST(BTPageGetOpaque(page)) ? InvalidOffsetNumber : P_HIKEY;
+}
+
 #endif							/* ANAGO_BTPAGE_H */

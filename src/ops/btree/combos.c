@@ -14,6 +14,8 @@
 #include "ops/btree/btpage.h"
 #include "ops/btree/combos.h"
 #include "ops/btree/root.h"
+#include "ops/btree/skip.h"
+#include "ops/btree/skippage.h"
 
 /* Does the start or the end of a combination lie at or behind a tuple? */
 static inline bool
@@ -72,21 +74,12 @@ anago_combo_right_of(AnagoProbe *probe, Page page, OffsetNumber off,
 	return find(probe, false, page, off, from, to);
 }
 
-/* The pivot tuple right of a child, or InvalidOffsetNumber: plus infinity. */
-static OffsetNumber
-upper_pivot(Page page, OffsetNumber child)
-{
-	if (child < PageGetMaxOffsetNumber(page))
-		return OffsetNumberNext(child);
-	return P_RIGHTMOST(BTPageGetOpaque(page)) ? InvalidOffsetNumber : P_HIKEY;
-}
-
 bool
 anago_combo_child(AnagoProbe *probe, Page page, OffsetNumber child,
 				  int *from, int *to, OffsetNumber *next)
 {
 	AnagoStep  *step = probe->step;
-	OffsetNumber upper = upper_pivot(page, child);
+	OffsetNumber upper = anago_bt_upper_pivot(page, child);
 	int			end = *to;
 
 	*next = OffsetNumberNext(child);
@@ -115,12 +108,18 @@ anago_runs_begin(AnagoProbe *probe, AnagoNextRun *next, int from)
 	AnagoStep  *step = probe->step;
 
 	next->end = 0;
-	next->blkno = InvalidBlockNumber;
-	if (probe->keys.ncombos <= 1)
+	next->blkno = next->first = InvalidBlockNumber;
+	if (probe->keys.ncombos <= 1 && !anago_skips(&step->keys))
 		return;
 	anago_root_ensure(step);
 	if (step->root == InvalidBlockNumber)
 		return;
+	if (anago_skips(&step->keys))
+	{
+		if (anago_skips_inner(step))
+			anago_skip_begin(probe, next);
+		return;
+	}
 	/* separators of an old index may not say where a run ends (range.c) */
 	if (!step->heapkeyspace || step->range->by_combination)
 		next->end = from + 1;
@@ -128,9 +127,17 @@ anago_runs_begin(AnagoProbe *probe, AnagoNextRun *next, int from)
 		next->blkno = step->root;
 }
 
+void
+anago_runs_end(AnagoPipeline *pipeline, AnagoNextRun *next)
+{
+	anago_bound_free(pipeline, next->lower);
+	anago_bound_free(pipeline, next->upper);
+	memset(next, 0, sizeof(AnagoNextRun));
+}
+
 /* `page` is locked, or a copy, of level 2 or above. */
 static void
-descend(AnagoProbe *probe, AnagoNextRun *next, Page page, int from, int to)
+descend_combos(AnagoProbe *probe, AnagoNextRun *next, Page page, int from, int to)
 {
 	AnagoStep  *step = probe->step;
 	BTPageOpaque opaque = BTPageGetOpaque(page);
@@ -152,9 +159,18 @@ descend(AnagoProbe *probe, AnagoNextRun *next, Page page, int from, int to)
 		return;
 	}
 	next->blkno = InvalidBlockNumber;
-	upper = upper_pivot(page, child);
+	upper = anago_bt_upper_pivot(page, child);
 	next->end = upper == InvalidOffsetNumber ? to :
 		anago_combo_right_of(probe, page, upper, from + 1, to);
+}
+
+static void
+descend(AnagoProbe *probe, AnagoNextRun *next, Page page, int from, int to)
+{
+	if (anago_skips(&probe->step->keys))
+		anago_skip_descend(probe, next, page);
+	else
+		descend_combos(probe, next, page, from, to);
 }
 
 bool
@@ -163,9 +179,10 @@ anago_runs_find(AnagoProbe *probe, AnagoNextRun *next, int from, int to)
 	AnagoStep  *step = probe->step;
 	Page		page;
 
-	if (to - from <= 1)
+	if (to - from <= 1 && !anago_skips(&step->keys))
 		next->blkno = InvalidBlockNumber;
-	if (next->blkno == InvalidBlockNumber && next->end == 0)
+	if (next->blkno == InvalidBlockNumber && next->first == InvalidBlockNumber &&
+		next->end == 0)
 		next->end = to;
 	while (next->blkno != InvalidBlockNumber &&
 		   (page = anago_inner_find(step->inner, next->blkno)) != NULL)

@@ -28,6 +28,7 @@
 #include "storage/buf.h"
 
 #include "ops/btree/btree.h"
+#include "ops/btree/run.h"
 
 /*
  * The first combination of from .. to - 1 that has part of its range behind
@@ -55,18 +56,17 @@ extern bool anago_combo_child(AnagoProbe *probe, Page page, OffsetNumber child,
  *		anago_runs_begin(probe, &next, from);
  *		while (anago_runs_find(probe, &next, from, to))
  *			read next.blkno, anago_runs_see(probe, &next, buf, from, to);
+ *
+ * Where values are skipped there is one combination, which has many runs.
  */
-typedef struct AnagoNextRun
-{
-	int			end;			/* once it is found: the run is from .. end - 1 */
-	BlockNumber blkno;			/* page wanted next, or Invalid: found */
-} AnagoNextRun;
-
 extern void anago_runs_begin(AnagoProbe *probe, AnagoNextRun *next, int from);
 
 /* As far as copies of inner pages lead.  True: next->blkno is to be read. */
 extern bool anago_runs_find(AnagoProbe *probe, AnagoNextRun *next,
 							int from, int to);
+
+/* Forget what was found, for the runs of another probe. */
+extern void anago_runs_end(AnagoPipeline *pipeline, AnagoNextRun *next);
 
 /* `buf` is pinned; it is given up. */
 extern void anago_runs_see(AnagoProbe *probe, AnagoNextRun *next, Buffer buf,

@@ -55,7 +55,7 @@ find_run(AnagoWalk *walk)
 	AnagoMatches *matches = walk->matches;
 
 	if (matches->visible == NULL)
-		anago_matches_touch(walk->probe->step, matches, walk->next_match, &walk->ahead);
+		anago_matches_touch(walk->probe->step, matches, walk->next_match, &walk->u.ahead);
 	else
 		while (walk->next_match < matches->n && matches->visible[walk->next_match])
 			walk->next_match++;
@@ -85,7 +85,7 @@ hand_on_run(AnagoWalk *walk)
 	walk->next_match = walk->probe->step->visits->run(walk->matches, from);
 	if (walk->next_match == walk->matches->n && walk->blkno == InvalidBlockNumber)
 	{
-		anago_bound_free(walk->probe->step->op.pipeline, walk->bound);
+		anago_walk_free_bounds(walk);
 		anago_heap_become(&walk->task, walk->probe, walk->matches, from,
 						  walk->next_match);
 		return true;

@@ -13,6 +13,7 @@
 #include "access/nbtree.h"
 #include "nodes/execnodes.h"
 
+#include "compat.h"
 #include "pipeline/desc.h"
 
 /*
@@ -80,6 +81,37 @@ typedef struct AnagoKeyGroup
 	bool		desc;			/* of a descending column */
 } AnagoKeyGroup;
 
+/* What a condition says of its column's values, in the order of the index. */
+typedef enum AnagoSkipRole
+{
+	ANAGO_SKIP_EQUAL,
+	ANAGO_SKIP_NULL,
+	ANAGO_SKIP_LIST,
+	ANAGO_SKIP_LOWER,			/* those before its value are out, */
+	ANAGO_SKIP_UPPER,			/* those behind it are */
+	ANAGO_SKIP_NOT_NULL
+} AnagoSkipRole;
+
+typedef struct AnagoSkipCond
+{
+	AnagoSkipRole role;
+	bool		inclusive;		/* LOWER, UPPER */
+	int			which;			/* index into key[] */
+	ScanKeyData entry;			/* of a position, but for the argument */
+} AnagoSkipCond;
+
+/* The conditions on one column (skip.h). */
+typedef struct AnagoSkipColumn
+{
+	bool		nulls_first;
+	int			n;
+	AnagoSkipCond *conds;
+	int			begin;			/* of these, where values begin, or -1 */
+	int			end;			/* and where they end, or -1 */
+	ScanKeyData own;			/* an entry with a value of the column itself */
+	AnagoSuccessor *successor;	/* of a value, or NULL */
+} AnagoSkipColumn;
+
 /* What fills an entry of a position. */
 #define ANAGO_EDGE_NULL		(-1)	/* the NULL end of the column */
 
@@ -107,6 +139,9 @@ typedef struct AnagoKeys
 	int			array_entry[INDEX_MAX_KEYS];	/* and their entries in positions */
 	int			bound[INDEX_MAX_KEYS];	/* number of the combination of all lists
 										 * before that one, bound last, or -1 */
+	int			nskip;			/* 0, or columns of which values are skipped */
+	AnagoSkipColumn *skip;		/* (skip.h), */
+	BTScanInsertData seek;		/* and where to */
 	int			nrecheck;
 	int		   *recheck;		/* conditions rechecked on index tuples */
 } AnagoKeys;

@@ -35,6 +35,7 @@
 
 #include "ops/btree/keys.h"
 #include "ops/btree/order.h"
+#include "ops/btree/skip.h"
 #include "ops/btree/tighten.h"
 
 /* --- classification --- */
@@ -378,6 +379,16 @@ init_groups(AnagoKeys *keys, Relation indexrel)
 	}
 }
 
+/* A column that must be NULL, and must not. */
+static void
+mark_never(AnagoKeys *keys)
+{
+	for (int i = 0; i < keys->n; i++)
+		if (keys->key[i].desc->kind == ANAGO_KEY_IS_NULL &&
+			column_is_not_null(keys, keys->key[i].desc->attno - 1))
+			keys->never = true;
+}
+
 /* Positions, and what they leave to be rechecked. */
 static void
 classify(AnagoKeys *keys, Relation indexrel)
@@ -386,6 +397,12 @@ classify(AnagoKeys *keys, Relation indexrel)
 	int			col;
 
 	init_groups(keys, indexrel);
+	if (anago_skip_init(keys, indexrel))
+	{
+		mark_never(keys);
+		init_recheck(keys);
+		return;
+	}
 	keys->end_nextkey = true;
 	for (col = 0; col < natts; col++)
 	{
@@ -437,6 +454,8 @@ anago_keys_init(AnagoKeys *keys, Relation indexrel, const AnagoStepDesc *desc,
 void
 anago_keys_set_version(AnagoKeys *keys, bool heapkeyspace, bool allequalimage)
 {
-	keys->start.heapkeyspace = keys->end.heapkeyspace = heapkeyspace;
-	keys->start.allequalimage = keys->end.allequalimage = allequalimage;
+	keys->start.heapkeyspace = keys->end.heapkeyspace =
+		keys->seek.heapkeyspace = heapkeyspace;
+	keys->start.allequalimage = keys->end.allequalimage =
+		keys->seek.allequalimage = allequalimage;
 }

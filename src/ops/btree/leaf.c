@@ -32,6 +32,7 @@
 #include "ops/btree/leaf.h"
 #include "ops/btree/matches.h"
 #include "ops/btree/seek.h"
+#include "ops/btree/skip.h"
 
 /*
  * Matches of the page that is being looked at.  Of the step, as a comparison
@@ -236,6 +237,79 @@ collect_run(AnagoProbe *probe, Page page, int from, int to, bool *goes_on)
 		anago_combo_reaching(probe, page, P_HIKEY, Min(from, to), to) < to;
 }
 
+/* Does a skip scan go on right of this page? */
+static bool
+skip_goes_on(AnagoProbe *probe, Page page)
+{
+	AnagoStep  *step = probe->step;
+	IndexTuple	hikey;
+	AnagoSkipPlace place;
+
+	if (P_RIGHTMOST(BTPageGetOpaque(page)) ||
+		!anago_bt_reaches(step->indexrel, &step->keys.end, page, P_HIKEY))
+		return false;
+	hikey = (IndexTuple) PageGetItem(page, PageGetItemId(page, P_HIKEY));
+	return anago_skip_fits(&step->keys, &probe->keys, step->indexrel, hikey,
+						   BTreeTupleGetNAtts(hikey, step->indexrel), &place) ||
+		anago_skip_seek(&step->keys, &probe->keys, step->indexrel, &place);
+}
+
+/*
+ * Tuples that one after the other is not worth a search: as many as this after a
+ * search that led to the very next one.
+ */
+#define SKIP_ONE_BY_ONE		16
+
+/* Skipping: each tuple says whether it is a match, or where the next may be. */
+static void
+collect_skipping(AnagoProbe *probe, Page page, bool from_start, bool *goes_on)
+{
+	AnagoStep  *step = probe->step;
+	AnagoKeys  *keys = &step->keys;
+	OffsetNumber off = from_start ?
+		anago_bt_search(step->indexrel, &keys->start, page) :
+		P_FIRSTDATAKEY(BTPageGetOpaque(page));
+	int			one_by_one = 0;
+	AnagoSkipPlace place;
+
+	*goes_on = false;
+	while (off <= PageGetMaxOffsetNumber(page))
+	{
+		IndexTuple	itup = (IndexTuple) PageGetItem(page, PageGetItemId(page, off));
+		OffsetNumber next = OffsetNumberNext(off);
+
+		if (anago_skip_fits(keys, &probe->keys, step->indexrel, itup, INDEX_MAX_KEYS,
+							&place))
+			find_matches(probe, page, off, next);
+		else if (one_by_one > 0)
+			one_by_one--;
+		else if (!anago_skip_seek(keys, &probe->keys, step->indexrel, &place))
+			return;
+		else
+		{
+			OffsetNumber to = anago_bt_search_from(step->indexrel, &keys->seek,
+												   page, next);
+
+			one_by_one = to == next ? SKIP_ONE_BY_ONE : 0;
+			next = to;
+		}
+		off = next;
+	}
+	*goes_on = skip_goes_on(probe, page);
+}
+
+/* What skipping makes of values is gone with the page. */
+static void
+collect_skipping_in(MemoryContext context, AnagoProbe *probe, Page page,
+					bool from_start, bool *goes_on)
+{
+	MemoryContext old = MemoryContextSwitchTo(context);
+
+	MemoryContextReset(context);
+	collect_skipping(probe, page, from_start, goes_on);
+	MemoryContextSwitchTo(old);
+}
+
 AnagoMatches *
 anago_leaf_collect(AnagoProbe *probe, Buffer buf, bool from_start,
 				   int from, int to, bool *goes_on)
@@ -246,7 +320,10 @@ anago_leaf_collect(AnagoProbe *probe, Buffer buf, bool from_start,
 
 	found->n = 0;
 	found->itup_bytes = 0;
-	if (to - from == 1)
+	if (anago_skips(&step->keys))
+		collect_skipping_in(step->op.pipeline->econtext->ecxt_per_tuple_memory, probe,
+							page, from_start, goes_on);
+	else if (to - from == 1)
 		collect_range(probe, page, from_start, goes_on);
 	else
 		collect_run(probe, page, from, to, goes_on);

@@ -21,8 +21,11 @@
 
 #include "access/nbtree.h"
 
+#include "ops/btree/btpage.h"
 #include "ops/btree/fetch.h"
 #include "ops/btree/probe.h"
+#include "ops/btree/skip.h"
+#include "ops/btree/skippage.h"
 #include "ops/btree/walk.h"
 
 /* Keep a page of level 1, whose children are spawned as there is room. */
@@ -35,8 +38,10 @@ keep_level1(AnagoWalk *walk, Page page, OffsetNumber child)
 		walk->span = anago_span_create(step->op.pipeline, walk->combo,
 									   walk->combo_end);
 	anago_span_page(step, walk->span, page, child, walk->from_start);
+	anago_skip_cut(step, walk->span, page, walk->bound);
 	anago_sched_expect(step->op.pipeline->sched, walk->task.depth, sizeof(AnagoSpan));
 	walk->from_start = false;
+	walk->moved_right = true;
 	walk->blkno = InvalidBlockNumber;
 }
 
@@ -66,7 +71,8 @@ next_child(AnagoWalk *walk)
  * The bound of its part is where the next child begins that has: should the
  * leaf be deleted, the page right of it has its part of the key space, and a
  * serializable transaction must look for it there.  For the same reason the
- * last one of a range, which has no neighbour, has no bound.
+ * last one of a range, which has no neighbour, has no bound.  A skip scan's have
+ * all, and take that lock where they stop (walk.c).
  */
 static void
 spawn_leaf(AnagoWalk *walk)
@@ -79,8 +85,11 @@ spawn_leaf(AnagoWalk *walk)
 	int			combo = walk->combo;
 	int			combo_end = walk->combo_end;
 	OffsetNumber next = OffsetNumberNext(span->child);
+	bool		skips = anago_skips(&walk->probe->step->keys);
 	AnagoWalk  *leaf;
 
+	if (skips && !anago_skip_child(walk->probe, span, walk->lower))
+		return;
 	if (combo_end - combo > 1)
 	{
 		anago_walk_bind(walk);
@@ -96,7 +105,8 @@ spawn_leaf(AnagoWalk *walk)
 	leaf->combo_end = combo_end;
 	leaf->blkno = BTreeTupleGetDownLink(pivot);
 	leaf->from_start = at->from_start;
-	if (next <= span->batch.last || !at->ends)
+	if (next <= span->batch.last || !at->ends ||
+		(skips && anago_bt_upper_pivot(page, span->child) != InvalidOffsetNumber))
 		leaf->bound = anago_bound_copy(walk->probe->step->op.pipeline, page,
 									   OffsetNumberPrev(next));
 }

@@ -7,7 +7,7 @@
  *
  *		probe	one for each outer row; spawns a range for each run of
  *				combinations of IN-list elements (combos.c), and is itself the
- *				last of them
+ *				last of them; or for each page of level 1 (skip.h)
  *		range	descends from the root to the leaf where its range starts, and
  *				goes on from there, or from the level above (walk.h)
  *		leaf	reads one leaf and those that were split off from it
@@ -123,28 +123,35 @@ probe_run(AnagoTask *task)
 	{
 		probe = walk->probe;
 		step = probe->step;
-		anago_runs_begin(probe, &walk->next, walk->combo);
-		while (anago_runs_find(probe, &walk->next, walk->combo, walk->combo_end))
+		anago_runs_begin(probe, &walk->u.next, walk->combo);
+		while (anago_runs_find(probe, &walk->u.next, walk->combo, walk->combo_end))
 		{
 			ANAGO_AWAIT_PAGE(task, buf, pipeline->pages, step->indexrel,
-							 walk->next.blkno);
-			anago_runs_see(probe, &walk->next, buf, walk->combo, walk->combo_end);
+							 walk->u.next.blkno);
+			anago_runs_see(probe, &walk->u.next, buf, walk->combo, walk->combo_end);
+		}
+		if (walk->u.next.none)
+		{
+			anago_runs_end(pipeline, &walk->u.next);
+			walk->combo = walk->combo_end;
+			continue;
 		}
 		ANAGO_AWAIT_ROOM(task, pipeline->sched, ANAGO_DEPTH_RANGE(step));
 		/* no other is to come: the task itself becomes that run's */
-		if (walk->next.end == probe->keys.ncombos && !anago_fan_has_next(probe))
+		if (walk->u.next.end == probe->keys.ncombos && !anago_fan_has_next(probe))
 		{
-			anago_walk_start(walk, walk->combo, walk->next.end);
+			anago_walk_start(walk, walk->combo, &walk->u.next);
 			anago_sched_become(pipeline->sched, task, &step->range->task,
 							   ANAGO_DEPTH_RANGE(step));
 			return ANAGO_AGAIN;
 		}
 		anago_walk_start(anago_walk_spawn(probe, &step->range->task,
 										  ANAGO_DEPTH_RANGE(step)),
-						 walk->combo, walk->next.end);
-		walk->combo = walk->next.end;
+						 walk->combo, &walk->u.next);
+		walk->combo = walk->u.next.end;
 		ANAGO_SUSPEND(task, ANAGO_YIELD);
 	}
+	anago_runs_end(pipeline, &walk->u.next);
 	probe = walk->probe;
 	step = probe->step;
 	if (anago_probe_is_unmatched(probe))

@@ -25,6 +25,7 @@ anago_span_create(AnagoPipeline *pipeline, int combo, int combo_end)
 	span->item.slot = -1;
 	span->item.generation = 0;
 	span->child = InvalidOffsetNumber;
+	span->own = false;
 	span->batch.seq = 0;
 	return span;
 }
@@ -130,8 +131,8 @@ anago_span_next(AnagoProbe *probe, AnagoSpan *span)
 	int			piece = 0;
 	AnagoTaken	taken;
 
-	if (!anago_span_is_shared(span) && share != NULL && batch->piece < batch->last &&
-		may_be_split(probe) && anago_item_welcome(share))
+	if (!anago_span_is_shared(span) && !span->own && share != NULL &&
+		batch->piece < batch->last && may_be_split(probe) && anago_item_welcome(share))
 		publish(probe, span);
 
 	if (anago_span_is_shared(span))
@@ -153,7 +154,14 @@ anago_bound_copy(AnagoPipeline *pipeline, Page page, OffsetNumber child)
 {
 	OffsetNumber off = child < PageGetMaxOffsetNumber(page) ?
 		OffsetNumberNext(child) : P_HIKEY;
-	IndexTuple	bound = (IndexTuple) PageGetItem(page, PageGetItemId(page, off));
+
+	return anago_bound_dup(pipeline,
+						   (IndexTuple) PageGetItem(page, PageGetItemId(page, off)));
+}
+
+IndexTuple
+anago_bound_dup(AnagoPipeline *pipeline, IndexTuple bound)
+{
 	IndexTuple	copy = anago_pipeline_alloc(pipeline, IndexTupleSize(bound));
 
 	memcpy(copy, bound, IndexTupleSize(bound));

@@ -41,6 +41,7 @@ typedef struct AnagoSpan
 	int			combo_end;		/* to before this one */
 	AnagoItem	item;			/* as it was published; slot -1: private */
 	OffsetNumber child;			/* taken last */
+	bool		own;			/* others can't tell where it ends */
 	AnagoBatch	batch;			/* .piece is of meaning where private */
 } AnagoSpan;
 
@@ -96,6 +97,7 @@ extern AnagoTaken anago_span_next(AnagoProbe *probe, AnagoSpan *span);
  * pipeline->context: the bound of what a leaf task reads.  NULL is none.
  */
 extern IndexTuple anago_bound_copy(AnagoPipeline *pipeline, Page page, OffsetNumber child);
+extern IndexTuple anago_bound_dup(AnagoPipeline *pipeline, IndexTuple bound);
 extern void anago_bound_free(AnagoPipeline *pipeline, IndexTuple bound);
 
 #endif							/* ANAGO_SPAN_H */

@@ -23,6 +23,9 @@
  *	  matches.c	what was found on it, on its way to the heap
  *	  combos.c	combinations of IN-list elements on a page
  *	  seek.c	that of a tuple, list by list
+ *	  skip.c	skip scans: where behind a key the next match may be
+ *	  skippage.c	and on which pages
+ *	  compare.c	a column's value among ordered elements
  *	  fill.c	a match's columns in the wide slot
  *	  root.c	where walks of the index begin
  *	  inner.c	copies of inner pages

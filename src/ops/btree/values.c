@@ -15,6 +15,7 @@
 #include "utils/rel.h"
 
 #include "ops/btree/keys.h"
+#include "ops/btree/skip.h"
 #include "ops/btree/tighten.h"
 
 /* --- evaluation --- */
@@ -255,6 +256,11 @@ void
 anago_keys_bind(AnagoKeys *keys, const AnagoKeyValues *values, int from, int to)
 {
 	Assert(from < to && to <= values->ncombos);
+	if (anago_skips(keys))
+	{
+		anago_skip_bind(keys, values);
+		return;
+	}
 	if (values->prefix >= 0)
 	{
 		keys->start.keysz = keys->end.keysz = values->prefix;

@@ -19,6 +19,7 @@
 #include "ops/btree/descend.h"
 #include "ops/btree/leaf.h"
 #include "ops/btree/root.h"
+#include "ops/btree/skip.h"
 #include "ops/btree/walk.h"
 
 /* So many moves to the right in one descent say that copies are too old. */
@@ -36,14 +37,18 @@ anago_walk_spawn(AnagoProbe *probe, const AnagoTaskOps *ops, int depth)
 }
 
 void
-anago_walk_start(AnagoWalk *walk, int combo, int combo_end)
+anago_walk_start(AnagoWalk *walk, int combo, AnagoNextRun *run)
 {
 	AnagoStep  *step = walk->probe->step;
 
 	anago_root_ensure(step);
 	walk->combo = combo;
-	walk->combo_end = combo_end;
-	walk->blkno = step->root;
+	walk->combo_end = Max(run->end, combo + 1);
+	walk->blkno = run->first == InvalidBlockNumber ? step->root : run->first;
+	walk->lower = run->lower;
+	run->lower = NULL;
+	if (run->upper != NULL)
+		walk->bound = anago_bound_dup(step->op.pipeline, run->upper);
 	walk->from_start = true;
 	step->op.counters.descents++;
 	pgstat_count_index_scan(step->indexrel);
@@ -62,8 +67,25 @@ move_right(AnagoWalk *walk, Page page)
 		return false;
 	if (!P_IGNORE(opaque) && ++walk->moves > STALE_MOVES)
 		step->stale = true;
+	walk->moved_right = true;
 	walk->blkno = opaque->btpo_next;
 	return true;
+}
+
+/* Moved right so far, is the task on a page that is another one's? */
+static bool
+is_past_bound(const AnagoWalk *walk, Page page)
+{
+	return walk->bound != NULL && walk->moved_right &&
+		anago_bt_compare_bound(walk->probe->step->indexrel, walk->bound, page) < 0;
+}
+
+static void
+drop_span(AnagoWalk *walk)
+{
+	if (walk->span != NULL)
+		anago_span_free(walk->probe->step->op.pipeline, walk->span);
+	walk->span = NULL;
 }
 
 /* `page` is locked, or a copy. */
@@ -76,6 +98,12 @@ see_inner(AnagoWalk *walk, Page page)
 
 	if (move_right(walk, page))
 		return;
+	if (is_past_bound(walk, page))
+	{
+		walk->blkno = InvalidBlockNumber;
+		drop_span(walk);
+		return;
+	}
 	child = anago_first_child(step, page, walk->from_start);
 	if (opaque->btpo_level == 1 && step->heapkeyspace && step->range->keep != NULL &&
 		(!walk->from_start ||
@@ -98,20 +126,20 @@ see_leaf(AnagoWalk *walk, Buffer buf)
 	bool		goes_on;
 
 	if (move_right(walk, page))
-	{
-		walk->moved_right = true;
 		return;
-	}
-	if (walk->bound != NULL && walk->moved_right &&
-		anago_bt_compare_bound(step->indexrel, walk->bound, page) < 0)
+	if (is_past_bound(walk, page))
 	{
+		/* it may have the part of a deleted one; nobody else may come here */
+		if (anago_skips(&step->keys))
+			PredicateLockPage(step->indexrel, walk->blkno,
+							  step->op.pipeline->snapshot);
 		walk->blkno = InvalidBlockNumber;
 		return;
 	}
 	PredicateLockPage(step->indexrel, walk->blkno, step->op.pipeline->snapshot);
 	walk->matches = anago_leaf_collect(walk->probe, buf, walk->from_start,
 									   walk->combo, walk->combo_end, &goes_on);
-	walk->next_visible = walk->next_match = walk->ahead.located = 0;
+	walk->next_visible = walk->next_match = walk->u.ahead.located = 0;
 	if (walk->matches != NULL)
 		anago_sched_expect(step->op.pipeline->sched, walk->task.depth,
 						   walk->matches->size);
@@ -162,17 +190,23 @@ anago_walk_page(AnagoWalk *walk, Buffer buf)
 }
 
 void
+anago_walk_free_bounds(AnagoWalk *walk)
+{
+	AnagoPipeline *pipeline = walk->probe->step->op.pipeline;
+
+	anago_bound_free(pipeline, walk->bound);
+	anago_bound_free(pipeline, walk->lower);
+	walk->bound = walk->lower = NULL;
+}
+
+void
 anago_walk_end(AnagoWalk *walk)
 {
 	AnagoStep  *step = walk->probe->step;
-	AnagoPipeline *pipeline = step->op.pipeline;
 
 	if (walk->matches != NULL)
 		anago_matches_release(step, walk->matches);
 	walk->matches = NULL;
-	if (walk->span != NULL)
-		anago_span_free(pipeline, walk->span);
-	walk->span = NULL;
-	anago_bound_free(pipeline, walk->bound);
-	walk->bound = NULL;
+	drop_span(walk);
+	anago_walk_free_bounds(walk);
 }

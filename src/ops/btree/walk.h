@@ -26,17 +26,21 @@ typedef struct AnagoWalk
 	AnagoProbe *probe;
 	int			combo;			/* run of combinations of the probe, */
 	int			combo_end;		/* to before this one */
-	AnagoNextRun next;			/* index probe: the run to be started */
 	BlockNumber blkno;			/* page wanted next; Invalid: none */
 	bool		from_start;		/* entries before the range may be met */
-	bool		moved_right;	/* a leaf task is past its first page */
+	bool		moved_right;	/* a task with a bound is past its first page */
 	uint16		moves;			/* to the right, as pages had been split */
 	uint16		resume;			/* of anago_fetch() */
-	IndexTuple	bound;			/* leaf task: upper bound of its part, or NULL */
+	IndexTuple	bound;			/* upper bound of the task's part, or NULL */
+	IndexTuple	lower;			/* skip scan's range: lower bound, or NULL */
 	AnagoMatches *matches;		/* matches of the last leaf, or NULL */
 	int			next_visible;	/* of matches, to be answered from the index */
 	int			next_match;		/* of matches, to be fetched from the heap */
-	AnagoAhead	ahead;			/* of matches, for the CPU */
+	union
+	{
+		AnagoNextRun next;		/* index probe: the run to be started */
+		AnagoAhead	ahead;		/* others: of matches, for the CPU */
+	}			u;
 	AnagoSpan  *span;			/* range of many leaves, or NULL */
 } AnagoWalk;
 
@@ -48,8 +52,11 @@ extern PGDLLIMPORT const AnagoTaskOps anago_leaf_task;
 /* A task of the probe's. */
 extern AnagoWalk *anago_walk_spawn(AnagoProbe *probe, const AnagoTaskOps *ops, int depth);
 
-/* Stand at the root, before the range of a run of combinations. */
-extern void anago_walk_start(AnagoWalk *walk, int combo, int combo_end);
+/*
+ * Stand where the run that was found begins, the first combination of which is
+ * `combo`.
+ */
+extern void anago_walk_start(AnagoWalk *walk, int combo, AnagoNextRun *run);
 
 /* Bind the step's keys to the walk's run. */
 static inline void
@@ -67,7 +74,8 @@ anago_walk_bind(AnagoWalk *walk)
 extern void anago_walk_copies(AnagoWalk *walk);
 extern void anago_walk_page(AnagoWalk *walk, Buffer buf);
 
-/* Let go of all that the walk holds, but for the probe. */
+/* Let go of its bounds; or of all that it holds, but for the probe. */
+extern void anago_walk_free_bounds(AnagoWalk *walk);
 extern void anago_walk_end(AnagoWalk *walk);
 
 #endif							/* ANAGO_WALK_H */

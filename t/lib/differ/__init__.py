@@ -9,6 +9,7 @@
       collations.py   collations, nondeterministic ones among them; patterns
       effects.py      functions that count their calls, below LIMIT
       partitions.py   partitions by the hundred
+      skips.py        conditions behind a column without an equality
       wide.py         big values, hundreds of columns, columns dropped and added
       zones.py        timestamps around the hours when clocks jump
     query.py        a query, and what must hold of it

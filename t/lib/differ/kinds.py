@@ -12,6 +12,7 @@ from differ.effects import Effects
 from differ.partitions import Partitions
 from differ.query import Query
 from differ.randomq import Generator
+from differ.skips import Skips
 from differ.wide import Wide
 from differ.zones import Zones
 
@@ -19,7 +20,8 @@ from differ.zones import Zones
 USUAL_SHARE = 0.5
 USUAL = "usual"
 
-KINDS = (AllTypes, Bounds, Collations, Effects, Partitions, Wide, Zones)
+KINDS = (AllTypes, Bounds, Collations, Effects, Partitions, Skips,
+         Wide, Zones)
 
 
 def create(conn):
