@@ -214,4 +214,35 @@ select anago_used('select count(pad) from st_fact join st_dim on id = d where k 
 select anago_used('select count(pad) from st_fact join st_big on id = b where k <= 120');
 -- where stock itself probes it, we do
 select anago_used('select count(pad) from st_fact join st_dim on id = d where k <= 20');
+-- of the first rows nothing overlaps: keys and joins of which few rows are wanted
+-- stay core's
+set enable_seqscan = off;
+set enable_hashjoin = off;
+select n, anago_used('select st_fact.k, pad from st_fact join st_big on id = b where k <= 1000 limit ' || n)
+	from unnest('{1, 5, 10, 200}'::int[]) n;
+select anago_used('select * from st_big where id = 7 limit 1'),
+	anago_used('select exists (select from st_big where id between 70 and 80)');
+-- settings of costs beyond all measure lead to costs that are numbers, and to rows
+do $$
+declare
+	setting text;
+	line text;
+	n int;
+begin
+	foreach setting in array '{random_page_cost, seq_page_cost, cpu_tuple_cost, cpu_index_tuple_cost, cpu_operator_cost}'::text[] loop
+		perform set_config(setting, '1e300', true);
+		for line in explain select count(pad) from st_fact join st_big on id = b where k <= 500 loop
+			if line ~ 'NaN' then
+				raise notice '%: %', setting, line;
+			end if;
+		end loop;
+		execute 'select count(pad) from st_fact join st_big on id = b where k <= 500' into n;
+		if n <> 500 then
+			raise notice '%: % rows', setting, n;
+		end if;
+		execute 'reset ' || setting;
+	end loop;
+end $$;
+reset enable_seqscan;
+reset enable_hashjoin;
 drop table st_fact, st_dim, st_big;

@@ -158,6 +158,13 @@ typedef struct AnagoColumnDesc
 	AttrNumber	attno;
 } AnagoColumnDesc;
 
+/*
+ * Tasks of a kind that end before one more is begun at a time, for each step of a
+ * pipeline of which not all rows may be wanted (sched/demand.h); by measurement, so
+ * that twice the pages that stock reads are the most (sql/demand.sql).
+ */
+#define ANAGO_PATIENCE_FOR_A_STEP	3
+
 typedef struct AnagoPipelineDesc
 {
 	bool		child_source;	/* source is custom_plans[0], else unit */

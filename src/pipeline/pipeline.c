@@ -150,13 +150,6 @@ anago_pipeline_begin(PlanState *ps, const AnagoPipelineDesc *desc,
 
 /* --- run --- */
 
-/*
- * Tasks of a kind that end before one more is begun at a time, where rows may
- * come to be unwanted; by measurement, so that twice the pages that stock reads
- * are the most (sql/demand.sql).
- */
-#define PATIENCE_FOR_A_STEP		3
-
 /* As a participant, what the leader knows of it holds. */
 static void
 expect_rows(AnagoPipeline *pipeline)
@@ -172,7 +165,7 @@ expect_rows(AnagoPipeline *pipeline)
 		wanted = quota->wanted;
 	}
 	anago_sched_expect_rows(pipeline->sched,
-							may_stop ? PATIENCE_FOR_A_STEP * pipeline->nsteps : 0,
+							may_stop ? ANAGO_PATIENCE_FOR_A_STEP * pipeline->nsteps : 0,
 							wanted, quota != NULL && quota->together ? quota : NULL);
 }
 

@@ -53,6 +53,8 @@
  * out to be many more than estimated.  A wrong guess the other way costs no more
  * than the few reads of a small table.
  *
+ * Where the query may stop early, the first rows cost what they do in core: ramp.c.
+ *
  * Pages read in order (correlated indexes) gain nothing: there the
  * kernel reads ahead for core as well.  CPU costs stay as they are, and each
  * pipeline has a fixed cost to set up, so that lookups of a few rows are
@@ -292,6 +294,21 @@ anago_scan_may_gain(const IndexPath *ipath)
 		random_page * (ANAGO_SETUP_PAGES + ANAGO_DEPENDENT_READS);
 }
 
+/*
+ * Settings of costs beyond all measure lead to infinite ones, and the difference
+ * of two of these is not a number, which could not be compared.  Then it costs
+ * what core's path does.
+ */
+static void
+mend_cost(Path *path, const Path *core)
+{
+	if (isnan(path->total_cost) || isnan(path->startup_cost))
+	{
+		path->startup_cost = core->startup_cost;
+		path->total_cost = core->total_cost;
+	}
+}
+
 /* Costs are final: keep them for the steps to come, and for partial paths. */
 static void
 keep_whole(AnagoPath *apath, Cost shared)
@@ -301,7 +318,8 @@ keep_whole(AnagoPath *apath, Cost shared)
 	apath->rows = path->rows;
 	apath->startup_cost = path->startup_cost;
 	apath->total_cost = path->total_cost;
-	apath->shared_cost = Max(0.0, Min(shared, path->total_cost - path->startup_cost));
+	apath->shared_cost = isnan(shared) ? 0 :
+		Max(0.0, Min(shared, path->total_cost - path->startup_cost));
 }
 
 void
@@ -315,6 +333,7 @@ anago_cost_scan(PlannerInfo *root, AnagoPath *apath)
 	Cost		run = from->total_cost - from->startup_cost;
 	Cost		io;
 	Cost		random;
+	Cost		waits;
 	Cost		work;
 	double		correlated;
 
@@ -328,8 +347,11 @@ anago_cost_scan(PlannerInfo *root, AnagoPath *apath)
 	path->rows = from->rows;
 	anago_copy_disabled_nodes(path, from);
 	path->startup_cost = from->startup_cost + ANAGO_SETUP_PAGES * random_page;
-	path->total_cost = path->startup_cost + run - random +
-		overlapped(random, random_page, seq_page) + work;
+	waits = overlapped(random, random_page, seq_page);
+	path->total_cost = path->startup_cost + run - random + waits + work;
+	apath->ramp = anago_ramp_of_step(1, random_page, gain(), random - waits - work);
+	anago_add_ramp(root, apath, NIL);
+	mend_cost(path, from);
 	keep_whole(apath, run - io + work);
 }
 
@@ -492,6 +514,10 @@ anago_cost_join(PlannerInfo *root, AnagoPath *apath, const NestPath *nest)
 	path->startup_cost = stock->startup_cost + Max(setup, 0);
 	path->total_cost = stock->total_cost - saved;
 	path->total_cost = Max(path->total_cost, path->startup_cost);
+	apath->ramp = anago_ramp_of_step(list_length(apath->steps), random_page, gain(),
+									 saved + Max(setup, 0));
+	anago_add_ramp(root, apath, NIL);
+	mend_cost(path, stock);
 	keep_whole(apath, shared);
 }
 

@@ -42,21 +42,6 @@ anago_create_init(const CustomScanMethods *scan, const CustomScanMethods *join)
 	join_methods = join;
 }
 
-/*
- * May what is above stop before the last row?  Not if it has to be sorted or
- * grouped first.
- */
-static bool
-may_stop(const PlannerInfo *root)
-{
-	const Query *parse = root->parse;
-
-	return root->tuple_fraction > 0 && root->sort_pathkeys == NIL &&
-		parse->groupClause == NIL && parse->groupingSets == NIL &&
-		parse->distinctClause == NIL && !parse->hasAggs &&
-		!parse->hasWindowFuncs;
-}
-
 /* Describe source and steps; columns come later. */
 static AnagoPipelineDesc *
 describe_pipeline(PlannerInfo *root, const AnagoPath *apath, List *custom_plans)
@@ -65,7 +50,7 @@ describe_pipeline(PlannerInfo *root, const AnagoPath *apath, List *custom_plans)
 	List	   *plans = list_copy(custom_plans);
 
 	desc->child_source = apath->source != NULL;
-	desc->may_stop = may_stop(root);
+	desc->may_stop = anago_may_stop(root, apath->cpath.path.pathkeys);
 	if (desc->child_source)
 		plans = list_delete_first(plans);
 

@@ -14,6 +14,7 @@
  *		prune.c		which of them a row can have matches in
  *		parallel.c	partial paths, for several processes
  *		cost.c		what a pipeline costs
+ *		ramp.c		what the first rows cost
  *		create.c	from the winning path to the plan node
  *		steps.c		a step's keys and conditions, out of core's index scan
  *		wide.c		columns of the wide row

@@ -70,6 +70,8 @@ typedef struct AnagoPath
 	Cost		startup_cost;
 	Cost		total_cost;
 	Cost		shared_cost;	/* of total_cost, what processes would share */
+	Cost		ramp;			/* what its last step adds to the costs if the
+								 * query may stop early, and has not added yet */
 
 	bool		has_twin;		/* for one process; its partial twin, or that of
 								 * its first steps, has been submitted */
@@ -123,6 +125,13 @@ extern bool anago_is_worth_workers(const AnagoPath *path);
 extern int	anago_parallel_workers(const AnagoPath *path);
 extern void anago_copy_cost(AnagoPath *dst, const AnagoPath *src);
 extern void anago_cost_partial(AnagoPath *path);
+
+/* ramp.c: may what is above stop before the last row? */
+extern bool anago_may_stop(const PlannerInfo *root, List *pathkeys);
+extern Cost anago_ramp_of_step(int nsteps, Cost random_page, double gain,
+							   Cost saved);
+extern void anago_add_ramp(const PlannerInfo *root, AnagoPath *path,
+						   List *pathkeys);
 
 /* create.c */
 extern const CustomPathMethods anago_scan_path_methods;

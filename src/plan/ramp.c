@@ -1,0 +1,83 @@
+/*-------------------------------------------------------------------------
+ *
+ * ramp.c
+ *	  What the first rows cost, where the query may stop before the last.
+ *
+ * Core takes the cost of some of a path's rows to be
+ *
+ *		startup_cost + (total_cost - startup_cost) * part
+ *
+ * Reads overlap, and so cost less, only where there are many of them.  A
+ * pipeline of which not all rows may be wanted begins with one task at a time,
+ * at each of its depths, and has one more for each `patience` that have ended
+ * (sched/demand.h).  So the x-th read at a depth overlaps with x / patience
+ * others, and what is waited for them until io_gain is reached is, in reads,
+ *
+ *		sum over x of 1 / max(1, x / patience) = patience * (1 + ln(io_gain))
+ *
+ * instead of patience, if all had overlapped.  The difference comes before
+ * the path costs what it does for each row, and is part of its startup cost: the
+ * ramp.  Each of two depths of each step has one, and patience grows with the
+ * number of steps, n:
+ *
+ *		ramp = 2 n * patience_for_a_step * n * ln(io_gain)
+ *
+ * reads.  A step has no longer ramp than what it would save otherwise: with fewer
+ * reads than that, a pipeline is as fast as core's plan.
+ *
+ * Thus a key that is looked up, LIMIT 1, and a join of which some rows are wanted
+ * stay core's; where hundreds of pages are to be read, it does not matter.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "optimizer/paths.h"
+
+#include "pipeline/desc.h"
+#include "plan/paths.h"
+
+/* Depths of a step at which reads wait for those of the depth before. */
+#define READING_DEPTHS	2
+
+bool
+anago_may_stop(const PlannerInfo *root, List *pathkeys)
+{
+	const Query *parse = root->parse;
+
+	if (root->tuple_fraction <= 0 ||
+		(parse->hasAggs && parse->groupClause == NIL))
+		return false;
+	if (root->query_pathkeys != NIL)
+		return pathkeys_contained_in(root->query_pathkeys, pathkeys);
+	return parse->groupClause == NIL && parse->groupingSets == NIL &&
+		parse->distinctClause == NIL && !parse->hasWindowFuncs;
+}
+
+Cost
+anago_ramp_of_step(int nsteps, Cost random_page, double gain, Cost saved)
+{
+	double		reads = READING_DEPTHS * ANAGO_PATIENCE_FOR_A_STEP * log(gain);
+
+	/* n * n, less what the steps before have already */
+	reads *= 2 * nsteps - 1;
+	return Max(Min(reads * random_page, saved), 0);
+}
+
+/*
+ * The path will be used for rows in that order: does that make it one that may
+ * stop, with what its last step adds to the ramp?
+ */
+void
+anago_add_ramp(const PlannerInfo *root, AnagoPath *apath, List *pathkeys)
+{
+	Path	   *path = &apath->cpath.path;
+
+	if (!anago_may_stop(root, pathkeys))
+		return;
+	path->startup_cost += apath->ramp;
+	path->total_cost += apath->ramp;
+	apath->ramp = 0;
+}
