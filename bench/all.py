@@ -50,6 +50,7 @@ PARTS = (
     Part("against_stock", ("--repetitions", "1")),
     Part("selectivity", ("--repetitions", "1", "--limit", "10")),
     Part("tpch", ("--repetitions", "1", "--limit", "60")),
+    Part("order", ("--repetitions", "1", "--limit", "30")),
     Part("app", ("--repetitions", "1", "--limit", "30")),
     Part("cost", ("--rounds", "5", "--plans", "20")),
     Part("scaling", ("--repetitions", "1", "--sizes",
