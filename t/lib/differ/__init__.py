@@ -10,6 +10,7 @@
       effects.py      functions that count their calls, below LIMIT
       partitions.py   partitions by the hundred
       skips.py        conditions behind a column without an equality
+      stops.py        LIMIT without an order, cursors closed early, EXISTS
       wide.py         big values, hundreds of columns, columns dropped and added
       zones.py        timestamps around the hours when clocks jump
     query.py        a query, and what must hold of it

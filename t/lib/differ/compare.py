@@ -46,6 +46,7 @@ class Outcome:
     error: Exception = None
     calls: int = None       # of the function that counts (Query.effects)
     least: list = None      # rows that there must be, where not all of rows must
+    whole: list = None      # rows of which these are some (Query.part_of)
     peak_kb: int = None     # memory of the backend (memory.py)
 
     def describe(self) -> str:
@@ -54,7 +55,8 @@ class Outcome:
             return f"{name}: {str(self.error).strip()}"
         calls = "" if self.calls is None else f", {self.calls} calls"
         least = "" if self.least is None else f", at least {len(self.least)}"
-        return f"{len(self.rows)} rows{least}{calls}"
+        whole = "" if self.whole is None else f" of {len(self.whole)}"
+        return f"{len(self.rows)} rows{whole}{least}{calls}"
 
 
 @dataclass
@@ -83,7 +85,11 @@ class Difference(Exception):
         if self.query.effects:
             return
         stock, anago = _counted(self.stock.rows), _counted(self.anago.rows)
+        if self.stock.whole is not None:
+            stock = _counted(self.stock.whole) | (stock & anago)
         least = stock if self.stock.least is None else _counted(self.stock.least)
+        if self.stock.whole is not None:
+            least = Counter()
         for name, more in (("missing", least - anago), ("extra", anago - stock)):
             rows = list(more.elements())
             if rows:
@@ -98,6 +104,9 @@ def _counted(rows) -> Counter:
 
 
 def _as_script(query):
+    if query.steps:
+        return ["begin;", f"declare c no scroll cursor for {query.sql};",
+                *(f"{step} in c;" for step in query.steps), "commit;"]
     if not query.values:
         return [query.sql + ";"]
     return [f"prepare q ({', '.join(query.types)}) as {query.sql};",
@@ -113,6 +122,9 @@ def same(stock: Outcome, anago: Outcome, query) -> bool:
         return (len(stock.rows), stock.calls) == (len(anago.rows), anago.calls)
     if query.ordered:
         return stock.rows == anago.rows
+    if query.part_of:
+        return (len(stock.rows) == len(anago.rows)
+                and _counted(anago.rows) <= _counted(stock.whole))
     all_, given = _counted(stock.rows), _counted(anago.rows)
     if stock.least is not None:
         return given <= all_ and _counted(stock.least) <= given
@@ -214,7 +226,20 @@ def _run_cursor(conn, query):
     return rows
 
 
-_RUN = {"plain": _run_plain, "prepared": _run_prepared, "cursor": _run_cursor}
+def _run_part(conn, query):
+    """The steps of a cursor that is closed then; rows of those that fetch."""
+    conn.execute(f"declare c no scroll cursor for {query.sql}")
+    rows = []
+    for step in query.steps:
+        answer = conn.execute(f"{step} in c")
+        if step.startswith("fetch"):
+            rows += answer.fetchall()
+    conn.execute("close c")
+    return rows
+
+
+_RUN = {"plain": _run_plain, "prepared": _run_prepared, "cursor": _run_cursor,
+        "part": _run_part}
 
 
 def _prepare(conn, query):
@@ -238,11 +263,20 @@ def plan_of(conn, query) -> str:
     return json.dumps(row[0][0]["Plan"], indent=1)
 
 
+def _whole_of(query):
+    execute = "plain" if query.execute == "part" else query.execute
+    return replace(query, sql=query.part_of, execute=execute)
+
+
 def expected(conn, query, settings, peak=None) -> Outcome:
     """What stock makes of it."""
     if not query.at_least:
         apply(conn, settings)
-        return run(conn, query, STOCK_TIMEOUT_MS, peak)
+        outcome = run(conn, query, STOCK_TIMEOUT_MS, peak)
+        if query.part_of and outcome.error is None:
+            whole = run(conn, _whole_of(query), STOCK_TIMEOUT_MS)
+            outcome.error, outcome.whole = whole.error, whole.rows
+        return outcome
     apply(conn, {**settings, **NO_INDEXES})
     outcome = run(conn, query, STOCK_TIMEOUT_MS, peak)
     least = run(conn, replace(query, sql=query.at_least), STOCK_TIMEOUT_MS)

@@ -13,6 +13,7 @@ from differ.partitions import Partitions
 from differ.query import Query
 from differ.randomq import Generator
 from differ.skips import Skips
+from differ.stops import Stops
 from differ.wide import Wide
 from differ.zones import Zones
 
@@ -20,8 +21,8 @@ from differ.zones import Zones
 USUAL_SHARE = 0.5
 USUAL = "usual"
 
-KINDS = (AllTypes, Bounds, Collations, Effects, Partitions, Skips,
-         Wide, Zones)
+KINDS = (AllTypes, Bounds, Collations, Effects, Partitions, Skips, Stops, Wide,
+         Zones)
 
 
 def create(conn):

@@ -12,6 +12,8 @@ class Query:
     at_least    another query, for where index order and comparison disagree
                 (zones.py).  Stock runs it and the query without indexes; anago
                 gives all rows of the first, and none that the second has not.
+    part_of     the query without LIMIT (stops.py): anago gives as many rows as
+                stock, and none that this has not.
     effects     LIMIT without ORDER BY (effects.py): as many rows as stock, and
                 as many calls of the function that counts.
     """
@@ -19,8 +21,10 @@ class Query:
     ordered: bool = False   # rows come in a total order
     types: list = field(default_factory=list)       # of $1, $2 ...
     values: list = field(default_factory=list)      # as SQL literals
-    execute: str = "plain"  # plain, prepared, cursor
+    execute: str = "plain"  # plain, prepared, cursor, part
+    steps: list = field(default_factory=list)   # of a cursor, if part
     kind: str = "usual"     # who made it
     settings: dict = field(default_factory=dict)    # that both sides need
     at_least: str = ""
+    part_of: str = ""
     effects: bool = False

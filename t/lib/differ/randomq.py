@@ -26,6 +26,19 @@ class Generator:
         self.rng = rng
         self.size = size
         self.max_rows = MAX_ROWS * size
+        self.unordered_rows = False
+
+    def unordered(self, query) -> str:
+        """Rows without an order, and no aggregate of them, as SQL; parameters go
+        into the query."""
+        self.query_ = query
+        self.unordered_rows = True
+        return self._chain()
+
+    def condition_on(self, query, alias, table) -> str:
+        """A selective condition; parameters go into the query."""
+        self.query_ = query
+        return self._selective(alias, table, 0)[0]
 
     def query(self) -> Query:
         """The next random query."""
@@ -279,7 +292,7 @@ class Generator:
     def _finish(self, from_) -> str:
         where = ("\n where " + "\n   and ".join(self.where)
                  if self.where else "")
-        draw = self.rng.random()
+        draw = 1.0 if self.unordered_rows else self.rng.random()
         if draw < 0.15:
             alias, table = self.rng.choice(self.aliases)
             column = self.rng.choice(table.columns).name
