@@ -82,7 +82,7 @@ select anago_same('select * from po left join ph on ph.id = po.at + 700 where po
 select anago_same('select * from po where exists (select 1 from pe where pe.k = po.k and pe.v = 3) and po.n < 4');
 select anago_same('select * from po where not exists (select 1 from pe where pe.k = po.k and pe.v = po.n) and po.n < 8');
 select anago_same('select * from po where not exists (select 1 from pl where pl.r = po.r and pl.k = po.k)');
-select anago_same('select * from po where po.at in (select at from pe where v = po.n)');
+select anago_same('select * from po where po.at in (select at from pe where v = 3) and po.n < 5');
 select anago_same('select po.id, x.five, x.v from po left join (select 5 as five, pe.* from pe) x on x.at = po.at where po.n = 3');
 -- branches with conditions of their own, and their own policies
 create table pb (k int, v int, who text);
@@ -110,7 +110,8 @@ set anago.enable = on;
 set anago.debug_force = on;
 select anago_plan('select * from po join pe on pe.at = po.at and pe.v > 3 where po.n = 3');
 select anago_plan('select po.id, pl.v from po join pl on pl.r = po.r and pl.k = po.k where po.n = 2');
-select anago_plan('select * from po join pu on pu.k = po.k where po.n = 2');
+-- (before 16 core does not prune below a UNION ALL)
+select replace(line, ', pruned by row', '') from anago_plan('select * from po join pu on pu.k = po.k where po.n = 2') line;
 select anago_explain('costs off, verbose', 'select po.id, pl.v from po join pl on pl.r = po.r and pl.k = po.k where po.n = 2');
 select line from anago_explain('analyze, costs off, timing off, summary off, buffers off',
 	'select * from po join pe on pe.at = po.at where po.n = 3', false) line where line ~ '(Step|Probes)';

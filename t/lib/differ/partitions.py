@@ -1,4 +1,5 @@
-"""Tables of a hundred partitions and more, with few rows in each."""
+"""Tables of a hundred partitions and more, with few rows in each, on either side of
+a join."""
 
 from differ.kind import Kind
 
@@ -43,6 +44,14 @@ class Partitions(Kind):
                 create index on by_{name} (k);
                 create index on by_{name} (id);
                 create index on by_{name} (at, k)""")
+        conn.execute("""
+            create table one_table as select * from by_range;
+            create index on one_table (k);
+            create index on one_table (id);
+            create index on one_table (at);
+            create view branches as select * from by_list
+                union all select * from one_table
+                union all select id, at, k, pad from by_hash""")
 
     def make(self) -> str:
         table = self.pick("by_range", "by_list", "by_hash")
@@ -50,6 +59,8 @@ class Partitions(Kind):
         if self.chance(0.4):
             where.append(self._condition("a"))
         from_, out = f"{table} a", "a.id, a.k, a.at"
+        if self.chance(0.35):
+            return self._inner_side(where[0])
         if self.chance(0.35):
             other = self.pick("by_range", "by_list", "by_hash")
             on = self.pick("b.id = a.id", "b.at = a.id", "b.at = a.at + 1")
@@ -63,6 +74,32 @@ class Partitions(Kind):
             sql += f"\n order by a.{self.pick('at', 'k, a.id', 'id desc')}"
             if self.chance(0.6):
                 sql += f" limit {self.pick(1, 10, 100)}"
+        return sql
+
+    def _inner_side(self, where) -> str:
+        """A few rows, and several tables to be probed for each of them."""
+        outer = self.pick("by_range", "by_list", "by_hash", "one_table")
+        inner = self.pick("by_range", "by_list", "by_hash", "branches")
+        on = self.pick("b.id = a.id", "b.at = a.id", "b.k = a.k", "b.at = a.at",
+                       "b.at between a.at and a.at + 40",
+                       "b.k = a.k and b.at > a.at",
+                       "b.id = a.id and b.at = a.at and length(b.pad) > a.k",
+                       "b.at in (a.at, a.id + 31, a.k)")
+        join = self.pick("join", "join", "left join", "exists", "not exists")
+        more = self.pick("", f" and a.id % 7 = {self.pick(0, 3)}")
+        if "exists" in join:
+            return (f"select a.id, a.k, a.at from {outer} a\n where {where}{more}"
+                    f"\n   and {join} (select 1 from {inner} b where {on})")
+        out = "a.id, a.k, b.id, b.k, b.at, b.pad"
+        third = ""
+        if self.chance(0.3):
+            third = f"\n {self.pick('', 'left ')}join by_list c on c.k = b.k and c.id = b.id"
+            out += ", c.at"
+        sql = (f"select {out} from {outer} a\n {join} {inner} b on {on}{third}"
+               f"\n where {where}{more}")
+        if self.chance(0.2):
+            sql = f"select count(*) from ({sql}\n limit {self.pick(1, 7, 50)}) x"
+            sql = sql.replace(out, "a.id", 1)
         return sql
 
     def _condition(self, alias) -> str:
