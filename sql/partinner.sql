@@ -82,7 +82,7 @@ select anago_same('select * from po left join ph on ph.id = po.at + 700 where po
 select anago_same('select * from po where exists (select 1 from pe where pe.k = po.k and pe.v = 3) and po.n < 4');
 select anago_same('select * from po where not exists (select 1 from pe where pe.k = po.k and pe.v = po.n) and po.n < 8');
 select anago_same('select * from po where not exists (select 1 from pl where pl.r = po.r and pl.k = po.k)');
-select anago_same('select * from po where po.at in (select at from pe where v = 3) and po.n < 5');
+select anago_same('select * from po where po.at in (select at from pe where v < 3) and po.n < 5');
 select anago_same('select po.id, x.five, x.v from po left join (select 5 as five, pe.* from pe) x on x.at = po.at where po.n = 3');
 -- branches with conditions of their own, and their own policies
 create table pb (k int, v int, who text);

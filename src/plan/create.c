@@ -94,7 +94,8 @@ plan_pipeline(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
 		cscan->custom_plans = list_make1(child);
 	cscan->custom_scan_tlist =
 		anago_lay_out_wide_row(root, desc, apath->steps,
-							   best_path->path.pathtarget->exprs, child);
+							   best_path->path.pathtarget->exprs,
+							   PATH_REQ_OUTER(&best_path->path), child);
 	anago_desc_write(cscan, desc, rel->relids);
 	return &cscan->scan.plan;
 }

@@ -32,10 +32,11 @@ extern void anago_describe_pruning(PlannerInfo *root, AnagoPruneDesc *desc,
  * wide.c: lay out the wide row of a pipeline whose steps are described, in
  * desc->columns, and make the expressions of the steps agree with it.
  * `output` are the expressions that the plan node must be able to compute,
+ * `required` the relations whose columns core will replace by parameters,
  * `child` the plan of the source or NULL.  Returns custom_scan_tlist.
  */
 extern List *anago_lay_out_wide_row(PlannerInfo *root, AnagoPipelineDesc *desc,
 									List *path_steps, List *output,
-									const Plan *child);
+									Relids required, const Plan *child);
 
 #endif							/* ANAGO_CREATE_H */

@@ -32,7 +32,8 @@
 #include "plan/paths.h"
 
 /*
- * Can rows of outerrel give this path its parameters, of which it has some?
+ * Can rows of outerrel give this path its parameters, of which it has some?  Or
+ * some of them, the rest coming from further out?
  *
  * Paths of a partition are parameterized by the topmost parents of other
  * partitions until the plan is made, so that partitionwise joins fail this test.
@@ -40,8 +41,7 @@
 static bool
 takes_rows_of(const Path *path, const RelOptInfo *outerrel)
 {
-	return !bms_is_empty(PATH_REQ_OUTER(path)) &&
-		bms_is_subset(PATH_REQ_OUTER(path), outerrel->relids);
+	return bms_overlap(PATH_REQ_OUTER(path), outerrel->relids);
 }
 
 static AnagoPathStep *
@@ -212,6 +212,32 @@ show_whole(Path *path, Path *shown)
 	path->parallel_workers = 0;
 }
 
+/*
+ * The relations further out that a join of these two needs rows of; false: core
+ * would not make it.  A star join: the fact table's index wants keys of several
+ * dimensions, of which the outer side is one.
+ */
+static bool
+find_required_outer(PlannerInfo *root, const Path *outer, const Path *inner,
+					JoinType jointype, const JoinPathExtraData *extra,
+					Relids *required)
+{
+	Relids		outerrelids = outer->parent->relids;
+	Relids		wanted = PATH_REQ_OUTER(inner);
+
+	if (bms_overlap(PATH_REQ_OUTER(outer), inner->parent->relids))
+		return false;
+	*required = calc_nestloop_required_outer(outerrelids, PATH_REQ_OUTER(outer),
+											 inner->parent->relids, wanted);
+	if (*required == NULL)
+		return true;
+	return jointype == JOIN_INNER && root->placeholder_list == NIL &&
+		outer->parent->top_parent_relids == NULL &&
+		inner->parent->top_parent_relids == NULL &&
+		(bms_overlap(*required, extra->param_source_rels) ||
+		 bms_nonempty_difference(wanted, outerrelids));
+}
+
 static void
 try_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer,
 		 const AnagoPathStep *candidate, JoinType jointype,
@@ -225,15 +251,19 @@ try_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer,
 	AnagoPath  *apath;
 	List	   *steps = NIL;
 	Path	   *source = outer;
+	Relids		required;
 	bool		has_twin = false;
 
+	if (!find_required_outer(root, outer, inner, jointype, extra, &required) ||
+		(required != NULL && partial) ||
+		(outer->param_info != NULL && !can_merge(outer)))
+		return;
 	show_whole(outer, &shown);
 	anago_initial_cost_nestloop(root, &workspace, jointype, outer, inner,
 								extra);
 	nest = create_nestloop_path(root, joinrel, jointype, &workspace, extra,
 								outer, inner, extra->restrictlist,
-								NIL, NULL);
-	Assert(nest->jpath.path.param_info == NULL);
+								NIL, required);
 
 	if (can_merge(outer))
 	{
@@ -251,6 +281,7 @@ try_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer,
 
 	apath = anago_make_path(joinrel, source, lappend(steps, step),
 							&anago_join_path_methods);
+	apath->cpath.path.param_info = nest->jpath.path.param_info;
 	anago_cost_join(root, apath, nest);
 	*outer = shown;
 	if (partial)
@@ -258,7 +289,8 @@ try_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer,
 	else
 	{
 		apath->has_twin = has_twin;
-		anago_submit_partial_twin(root, joinrel, apath);
+		if (required == NULL)
+			anago_submit_partial_twin(root, joinrel, apath);
 		anago_submit_path(joinrel, apath);
 	}
 	pfree(nest);

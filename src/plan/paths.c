@@ -140,7 +140,7 @@ anago_drop_core_paths(RelOptInfo *rel)
 	{
 		Path	   *path = lfirst(lc);
 
-		ours |= anago_is_path(path);
+		ours |= anago_is_path(path) && path->param_info == NULL;
 		if (path->param_info != NULL || anago_is_path(path))
 			keep = lappend(keep, path);
 	}

@@ -22,8 +22,10 @@
  * the whole pipeline's, as if one process ran it.
  *
  * Invariants
- *	- neither an AnagoPath nor its source is parameterized, and a step's index
- *	  path requires only relations that come before it in the pipeline;
+ *	- a step's index path requires relations that come before it in the pipeline
+ *	  and, where the AnagoPath is parameterized, relations that this requires:
+ *	  rows of these are parameters of core's nested loop that it is the inner side
+ *	  of; a source is not parameterized, nor is a partial path;
  *	- 1 <= length of steps <= ANAGO_MAX_STEPS;
  *	- the source of a partial path is NULL or itself partial;
  *	- AnagoPaths have no pathkeys: rows leave in no order.

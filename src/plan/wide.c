@@ -25,6 +25,10 @@
  * computed wherever it is asked for; so are those within a step's own scan
  * conditions.  A child plan gives its own as columns.
  *
+ * In a parameterized pipeline, the inner side of a nested loop of core's, columns
+ * of the outer relations are not in the wide row: core replaces them by parameters
+ * in all expressions, here in custom_exprs once the node has been made.
+ *
  * setrefs.c finds a Var by table and attribute, a placeholder by its number, and insists that the outer
  * joins that may null it are the same as in custom_scan_tlist.  In a pipeline
  * one column passes several outer joins, so that its Vars differ.  Those in
@@ -54,6 +58,7 @@ typedef struct WideRow
 	PlannerInfo *root;
 	AnagoPipelineDesc *desc;
 	List	   *path_steps;
+	Relids		required;		/* whose columns will be parameters */
 	const Plan *child;			/* or NULL */
 	int			n;
 	int			size;
@@ -245,6 +250,13 @@ inline_placeholders(const WideRow *wide, Node *exprs, int own)
 	return inline_mutator(exprs, &context);
 }
 
+/* Is it of a relation further out?  (No placeholder is, see joinpaths.c.) */
+static bool
+is_parameter(const WideRow *wide, const Node *expr)
+{
+	return IsA(expr, Var) && bms_is_member(((const Var *) expr)->varno, wide->required);
+}
+
 static WideColumn *
 new_column(WideRow *wide)
 {
@@ -272,7 +284,7 @@ add_columns(WideRow *wide, Node *exprs, bool shown_only)
 		AnagoColumnDesc filler = {ANAGO_STEP_NONE, InvalidAttrNumber};
 		WideColumn *column;
 
-		if (find_column(wide, expr))
+		if (is_parameter(wide, expr) || find_column(wide, expr))
 			continue;
 		if (!shown_only)
 			filler = find_filler(wide, expr);
@@ -333,6 +345,8 @@ unify_columns(Node *node, WideRow *wide)
 	{
 		Var		   *var = copyObject((Var *) node);
 
+		if (is_parameter(wide, node))
+			return (Node *) var;
 		anago_copy_nullingrels(var, (Var *) find_column(wide, node)->expr);
 		return (Node *) var;
 	}
@@ -489,12 +503,14 @@ describe_members(const WideRow *wide)
 
 List *
 anago_lay_out_wide_row(PlannerInfo *root, AnagoPipelineDesc *desc,
-					   List *path_steps, List *output, const Plan *child)
+					   List *path_steps, List *output, Relids required,
+					   const Plan *child)
 {
 	WideRow		wide = {
 		.root = root,
 		.desc = desc,
 		.path_steps = path_steps,
+		.required = required,
 		.child = child,
 	};
 	List	   *tlist = NIL;

@@ -49,6 +49,8 @@ class Partitions(Kind):
             create index on one_table (k);
             create index on one_table (id);
             create index on one_table (at);
+            create table few as select i * 37 % 100 as id, i as v
+                from generate_series(1, 12) i;
             create view branches as select * from by_list
                 union all select * from one_table
                 union all select id, at, k, pad from by_hash""")
@@ -61,6 +63,8 @@ class Partitions(Kind):
         from_, out = f"{table} a", "a.id, a.k, a.at"
         if self.chance(0.35):
             return self._inner_side(where[0])
+        if self.chance(0.2):
+            return self._star(where[0])
         if self.chance(0.35):
             other = self.pick("by_range", "by_list", "by_hash")
             on = self.pick("b.id = a.id", "b.at = a.id", "b.at = a.at + 1")
@@ -101,6 +105,16 @@ class Partitions(Kind):
             sql = f"select count(*) from ({sql}\n limit {self.pick(1, 7, 50)}) x"
             sql = sql.replace(out, "a.id", 1)
         return sql
+
+    def _star(self, where) -> str:
+        """Keys of two tables, of which one is further out."""
+        inner = self.pick("by_range", "by_list", "by_hash", "one_table")
+        key = self.pick("f.id = d.id", "f.at = d.id + a.k", "f.k = d.id")
+        far = self.pick("f.k = a.k", "f.at >= a.at", "f.id < a.id + 300")
+        self.draft.settings["join_collapse_limit"] = "1"
+        return (f"select a.id, d.id, f.id, f.at from one_table a\n {self.pick('', 'left ')}"
+                f"join (few d join {inner} f on {key}) on {far}\n where {where}"
+                f" and a.id % 11 = 3")
 
     def _condition(self, alias) -> str:
         low = self.rng.randrange(ROWS)
