@@ -70,3 +70,32 @@ REVOKE ALL ON FUNCTION anago_stats_reset() FROM PUBLIC;
 REVOKE ALL ON anago_stats FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION anago_stats() TO pg_read_all_stats;
 GRANT SELECT ON anago_stats TO pg_read_all_stats;
+
+CREATE FUNCTION anago_index_groups(
+	index regclass,
+	OUT columns integer,
+	OUT entries double precision,
+	OUT low double precision,
+	OUT high double precision,
+	OUT blocks double precision,
+	OUT leaves integer
+)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'anago_index_groups'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION anago_index_groups(regclass) IS
+	'for each number of leading columns of a B-tree index: mean number of entries that agree in them, with its interval of two standard errors, heap blocks that these lead to, and leaves sampled, as planning sees it';
+
+CREATE FUNCTION anago_resident(relation regclass)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'anago_resident'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION anago_resident(regclass) IS
+	'share of the blocks of a table or index that is cached, 0 to 1, as planning sees it';
+
+REVOKE ALL ON FUNCTION anago_index_groups(regclass) FROM PUBLIC;
+REVOKE ALL ON FUNCTION anago_resident(regclass) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION anago_index_groups(regclass) TO pg_read_all_stats;
+GRANT EXECUTE ON FUNCTION anago_resident(regclass) TO pg_read_all_stats;

@@ -113,6 +113,7 @@ create function pq_costly(int) returns boolean language plpgsql immutable parall
 create function pq_workers(query text) returns setof text
 language sql as $$ select ltrim(line) from anago_plan(query) line where line ~ 'Workers|Custom Scan' $$;
 reset anago.debug_force;
+set anago.residency = off;
 set anago.io_gain = 8;
 set max_parallel_workers_per_gather = 4;
 set enable_bitmapscan = off;

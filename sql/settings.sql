@@ -23,6 +23,12 @@ set anago.numa = on;
 set anago.numa = off;
 set anago.numa = auto;
 set anago.pin_workers = 2;
+set anago.residency = cold;
+set anago.dive_pages = -1;
+set anago.dive_pages = 1025;
+set anago.dive_pages = 0;
+set anago.dive_pages = 1024;
+reset anago.dive_pages;
 set anago.pin_workers = on;
 reset anago.pin_workers;
 -- the prefix is ours
@@ -153,7 +159,8 @@ explain (costs off) execute st_other;
 reset enable_hashagg;
 drop table st_plain;
 
--- and what a plan gains by
+-- and what a plan gains by; all of this is cached, where there is nothing to gain
+set anago.residency = off;
 create table st_wide (a int, pad text);
 insert into st_wide select g * 7919 % 20000, repeat('x', 400) from generate_series(1, 20000) g;
 create index on st_wide (a);
@@ -166,6 +173,10 @@ select anago_used('execute st_gain');
 set anago.io_gain = 1;
 select anago_used('execute st_gain');
 set anago.io_gain = 50;
+select anago_used('execute st_gain');
+set anago.residency = on;
+select anago_used('execute st_gain');
+set anago.residency = off;
 select anago_used('execute st_gain');
 
 -- where nothing overlaps core's plan is kept, unless ours is forced

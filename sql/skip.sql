@@ -194,6 +194,7 @@ explain (costs off) select * from sk where a between 2 and 5 and b = 4000 and c 
 reset anago.debug_force;
 
 -- where nothing is forced: ours, as the pages it reads are far from each other
+set anago.residency = off;
 create table sk_cost (a int, b int, pay text);
 insert into sk_cost select g % 5, g * 7919 % 20000, repeat('x', 200) from generate_series(1, 20000) g;
 create index sk_cost_ab on sk_cost (a, b);

@@ -23,6 +23,7 @@
 #define ANAGO_MAX_SIM_DELAY	1000
 
 bool		anago_debug_force = false;
+int			anago_dive_pages = 16;
 bool		anago_enable = false;
 double		anago_io_gain = 3.0;
 int			anago_io_method = ANAGO_IO_AUTO;
@@ -30,6 +31,7 @@ int			anago_max_inflight_reads = 256;
 int			anago_mode = ANAGO_MODE_OOO;
 int			anago_numa = ANAGO_NUMA_AUTO;
 bool		anago_pin_workers = false;
+bool		anago_residency = true;
 int			anago_sim_delay = 8;
 double		anago_sim_fault_rate = 0.0;
 double		anago_sim_hint_fault_rate = 0.0;
@@ -115,6 +117,18 @@ assign_debug_force(bool newval, void *extra)
 }
 
 static void
+assign_dive_pages(int newval, void *extra)
+{
+	plan_setting_changed(newval != anago_dive_pages);
+}
+
+static void
+assign_residency(bool newval, void *extra)
+{
+	plan_setting_changed(newval != anago_residency);
+}
+
+static void
 assign_enable(bool newval, void *extra)
 {
 	plan_setting_changed(newval != anago_enable);
@@ -148,6 +162,12 @@ assign_mode(int newval, void *extra)
 static void
 define_user_settings(void)
 {
+	DefineCustomIntVariable("anago.dive_pages",
+							"Sets how many leaves of an index planning may sample.",
+							"They say how many entries a probe finds. Zero leaves that to statistics.",
+							&anago_dive_pages, 16, 0, ANAGO_MAX_DIVE_PAGES,
+							PGC_USERSET, GUC_EXPLAIN, NULL, assign_dive_pages, NULL);
+
 	DefineCustomBoolVariable("anago.enable",
 							 "Lets the planner choose out-of-order execution for selective queries.",
 							 NULL,
@@ -189,6 +209,12 @@ define_user_settings(void)
 							 NULL,
 							 &anago_pin_workers, false,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
+
+	DefineCustomBoolVariable("anago.residency",
+							 "Has planning look up how much of a table and index is cached.",
+							 "Nothing is gained by waiting for pages that are cached.",
+							 &anago_residency, true,
+							 PGC_USERSET, GUC_EXPLAIN, NULL, assign_residency, NULL);
 }
 
 /* Settings for tests. */

@@ -39,7 +39,11 @@ typedef enum AnagoNuma
  */
 #define ANAGO_MAX_INFLIGHT	16384
 
+/* Most pages that planning samples of one index: bound of anago.dive_pages. */
+#define ANAGO_MAX_DIVE_PAGES	1024
+
 extern PGDLLIMPORT bool anago_debug_force;
+extern PGDLLIMPORT int anago_dive_pages;	/* 0: statistics alone */
 extern PGDLLIMPORT bool anago_enable;
 extern PGDLLIMPORT double anago_io_gain;
 extern PGDLLIMPORT int anago_io_method;
@@ -47,6 +51,7 @@ extern PGDLLIMPORT int anago_max_inflight_reads;
 extern PGDLLIMPORT int anago_mode;
 extern PGDLLIMPORT int anago_numa;
 extern PGDLLIMPORT bool anago_pin_workers;
+extern PGDLLIMPORT bool anago_residency;
 extern PGDLLIMPORT int anago_sim_delay;		/* completion after 0..n polls */
 extern PGDLLIMPORT double anago_sim_fault_rate; /* 0..1: hard read errors */
 extern PGDLLIMPORT double anago_sim_hint_fault_rate;	/* 0..1: lost/short

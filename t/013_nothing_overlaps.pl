@@ -21,6 +21,7 @@ plan skip_all => "PostgreSQL's asynchronous reads are of 18 and later"
 $node->append_conf('postgresql.conf', q{
 session_preload_libraries = 'anago'
 anago.enable = on
+anago.residency = off
 anago.io_method = pgaio
 io_method = worker
 io_workers = 3

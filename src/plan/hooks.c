@@ -14,6 +14,8 @@
  *		prune.c		which of them a row can have matches in
  *		parallel.c	partial paths, for several processes
  *		cost.c		what a pipeline costs
+ *		price.c		what the work of one step costs
+ *		dive.c		how many entries a step finds, asked of its index
  *		ramp.c		what the first rows cost
  *		create.c	from the winning path to the plan node
  *		steps.c		a step's keys and conditions, out of core's index scan
@@ -30,6 +32,7 @@
 #include "guc.h"
 #include "plan/paths.h"
 #include "plan/plan.h"
+#include "plan/price.h"
 
 /*
  * Is a scrollable cursor being planned?  Its plan must be a scan that can go
@@ -100,7 +103,7 @@ anago_plan_init(const CustomScanMethods *scan, const CustomScanMethods *join,
 				AnagoExpectOverlap expect_overlap)
 {
 	anago_create_init(scan, join);
-	anago_cost_init(expect_overlap);
+	anago_price_init(expect_overlap);
 
 	prev_planner_hook = planner_hook;
 	planner_hook = plan_query;

@@ -47,9 +47,8 @@ takes_rows_of(const Path *path, const RelOptInfo *outerrel)
 static AnagoPathStep *
 new_step(IndexPath *ipath, AppendPath *append, List *members)
 {
-	AnagoPathStep *step = palloc0(sizeof(AnagoPathStep));
+	AnagoPathStep *step = anago_make_step(ipath, JOIN_INNER);
 
-	step->ipath = ipath;
 	step->append = append;
 	step->members = members;
 	return step;
@@ -282,7 +281,7 @@ try_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer,
 	apath = anago_make_path(joinrel, source, lappend(steps, step),
 							&anago_join_path_methods);
 	apath->cpath.path.param_info = nest->jpath.path.param_info;
-	anago_cost_join(root, apath, nest);
+	anago_cost_join(root, apath, nest, extra->sjinfo);
 	*outer = shown;
 	if (partial)
 		anago_submit_partial_path(joinrel, apath);

@@ -75,9 +75,7 @@ with_unit_source(PlannerInfo *root, RelOptInfo *rel, AnagoPath *apath)
 	if (ipath == NULL)
 		return NULL;
 
-	step = palloc0(sizeof(AnagoPathStep));
-	step->ipath = ipath;
-	step->jointype = JOIN_INNER;
+	step = anago_make_step(ipath, JOIN_INNER);
 	result = anago_make_path(rel, NULL,
 							 list_concat(list_make1(step), apath->steps),
 							 apath->cpath.methods);

@@ -59,6 +59,18 @@ anago_collect_index_paths(List *pathlist)
 	return found;
 }
 
+AnagoPathStep *
+anago_make_step(IndexPath *ipath, JoinType jointype)
+{
+	AnagoPathStep *step = palloc0(sizeof(AnagoPathStep));
+
+	step->ipath = ipath;
+	step->jointype = jointype;
+	step->cold = 1.0;
+	step->dive.ratio = step->dive.join_ratio = 1.0;
+	return step;
+}
+
 /*
  * A path without costs; see anago_cost_scan and anago_cost_join.
  *
@@ -256,11 +268,9 @@ should_remake(RelOptInfo *rel, List *ipaths)
 static void
 add_scan_path(PlannerInfo *root, RelOptInfo *rel, IndexPath *ipath)
 {
-	AnagoPathStep *step = palloc0(sizeof(AnagoPathStep));
+	AnagoPathStep *step = anago_make_step(ipath, JOIN_INNER);
 	AnagoPath  *apath;
 
-	step->ipath = ipath;
-	step->jointype = JOIN_INNER;
 	apath = anago_make_path(rel, NULL, list_make1(step), &anago_scan_path_methods);
 	anago_cost_scan(root, apath);
 	anago_submit_partial_twin(root, rel, apath);

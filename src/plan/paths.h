@@ -40,7 +40,11 @@
 #include "nodes/extensible.h"
 #include "nodes/pathnodes.h"
 
+#include "plan/dive.h"
 #include "plan/plan.h"
+
+/* Scheduler, queues and the first reads of a small window: in page reads. */
+#define ANAGO_SETUP_PAGES		2.0
 
 /* anago.debug_force: what a path costs, as a fraction of its real cost. */
 #define ANAGO_FORCED_COST_FACTOR	1e-6
@@ -50,6 +54,9 @@ typedef struct AnagoPathStep
 	IndexPath  *ipath;			/* of the only table, or of the first member */
 	AppendPath *append;			/* NULL: there is one table only */
 	List	   *members;		/* IndexPaths, where append is not NULL */
+	AnagoDive	dive;			/* what its index says of it */
+	double		cold;			/* 0 to 1: share of its pages that may have to be
+								 * waited for */
 	JoinType	jointype;
 	bool		inner_unique;
 	List	   *joinrestrictinfo;	/* RestrictInfos left to the join */
@@ -75,6 +82,12 @@ typedef struct AnagoPath
 	Cost		ramp;			/* what its last step adds to the costs if the
 								 * query may stop early, and has not added yet */
 
+	/*
+	 * Rows as index dives see them, for the probes of the steps that follow.
+	 * All others are core's, which paths of one relation share.
+	 */
+	double		own_rows;
+
 	bool		has_twin;		/* for one process; its partial twin, or that of
 								 * its first steps, has been submitted */
 } AnagoPath;
@@ -97,6 +110,7 @@ extern bool anago_source_eligible(PlannerInfo *root, Relids relids);
 /* paths.c */
 extern List *anago_collect_index_paths(List *pathlist);
 extern List *anago_remake_index_paths(PlannerInfo *root, RelOptInfo *rel);
+extern AnagoPathStep *anago_make_step(IndexPath *ipath, JoinType jointype);
 extern AnagoPath *anago_make_path(RelOptInfo *rel, Path *source, List *steps,
 								  const CustomPathMethods *methods);
 extern void anago_force_cost(AnagoPath *path);
@@ -115,13 +129,19 @@ extern void anago_submit_partial_twin(PlannerInfo *root, RelOptInfo *rel,
 									  AnagoPath *path);
 extern bool anago_submit_partial_path(RelOptInfo *rel, AnagoPath *path);
 
-/* cost.c */
-extern void anago_cost_init(AnagoExpectOverlap expect_overlap);
+/* price.c: would a pipeline have no advantage at all? */
 extern bool anago_nothing_overlaps(void);
+
+/*
+ * Could this scan cost less than core's?  A cheap test, so that lookups of a
+ * few rows are planned as fast as without anago.
+ */
 extern bool anago_scan_may_gain(const IndexPath *ipath);
+
+/* cost.c */
 extern void anago_cost_scan(PlannerInfo *root, AnagoPath *path);
 extern void anago_cost_join(PlannerInfo *root, AnagoPath *path,
-							const NestPath *nest);
+							const NestPath *nest, SpecialJoinInfo *sjinfo);
 extern double anago_parallel_divisor(int workers);
 extern bool anago_is_worth_workers(const AnagoPath *path);
 extern int	anago_parallel_workers(const AnagoPath *path);

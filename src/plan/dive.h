@@ -1,0 +1,41 @@
+/*-------------------------------------------------------------------------
+ *
+ * dive.h
+ *	  What planning looks up for an index path: how many entries it finds, and
+ *	  how much of what it reads is cached.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ANAGO_DIVE_H
+#define ANAGO_DIVE_H
+
+#include "postgres.h"
+
+#include "nodes/pathnodes.h"
+
+typedef struct AnagoDive
+{
+	bool		known;			/* and something else than core believes */
+	double		entries;		/* that a probe finds, and that satisfy all
+								 * conditions that the index checks */
+	double		blocks;			/* of the heap that these lead to; a range scan:
+								 * 0, unknown */
+	double		ratio;			/* of entries to what core believes */
+	double		join_ratio;		/* of rows of the join to what core believes, as
+								 * far as this index knows */
+} AnagoDive;
+
+/*
+ * What the index says of a path whose core cost, all probes together, is
+ * `cost`.  `sjinfo` is of the join that the path is the inner side of, or NULL.
+ */
+extern void anago_dive(PlannerInfo *root, const IndexPath *ipath, Cost cost,
+					   SpecialJoinInfo *sjinfo, AnagoDive *dive);
+
+/*
+ * Of the pages that index paths of some tables read, the share that is not
+ * cached: of the heap and of the index, by how many pages of each they read.
+ */
+extern double anago_cold_share(PlannerInfo *root, List *ipaths);
+
+#endif							/* ANAGO_DIVE_H */

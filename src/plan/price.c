@@ -1,0 +1,585 @@
+/*-------------------------------------------------------------------------
+ *
+ * price.c
+ *	  What the work of one step costs.
+ *
+ * A pipeline does what core's nestloops over the same index scans do, so that
+ * it costs what they cost, but for the time spent waiting for pages at
+ * random places.  That share of core's cost,
+ *
+ *		random = pages * random_page_cost,
+ *
+ * is reduced.  Of these pages, those that depend on each other still wait one
+ * after the other: in each step a leaf page tells which heap page is wanted.
+ * All others overlap, and count as pages / anago.io_gain.  But a page that
+ * nobody waits for must still be asked for, copied, and come back to; that
+ * CPU time is part of random_page_cost, and does not overlap with itself:
+ *
+ *		random' = random_page_cost * (d + (pages - d) / io_gain) +
+ *				  page_cpu * (pages - d),						d = 2
+ *
+ * The gain is also no more than the reads that the I/O method can keep going
+ * (with none or one there is no path of ours), and no page costs less than one
+ * that is read in order: waiting and CPU time of such a page together are at
+ * least seq_page_cost.  Thus where random_page_cost is near that, ours gains
+ * little.
+ *
+ * page_cpu is what core takes for the CPU cost of an index page, 50 operators,
+ * or 0.125.  Going by docs/benchmarks.md, where a random read of stock's takes
+ * 72 us for its 4.0, a page from the device costs a process more (about 8 us,
+ * 0.4), and one that is in shared buffers less (under 1 us, 0.05).  With
+ * anago.io_gain at 3, its default, a page of many in flight waits a third
+ * longer than core's seq_page_cost says of a page that is read in order.  So a
+ * scan of most of a table is not taken from a sequential scan, nor from a
+ * bitmap scan, which core prices like the former if it fetches most pages.
+ *
+ * Visits.  Where an index leads to many rows of each page, in an order that
+ * has nothing to do with the pages, each row is a visit of its own: a buffer
+ * to find and pin, and memory that is in no CPU cache.  Core counts pages, and
+ * a page that is met again as free.  We add, for each row beyond the first of
+ * a page, 20 operators, 0.05: without that an index scan of most rows of a
+ * cached table looks as cheap as a bitmap scan or a sequential scan, which are
+ * 1.4 to 2.6 times as fast (TPC-H Q1, Q3, Q6).
+ *
+ * For a step of a join the pages of all its probes count together, as probes
+ * overlap, and each once.  Where they are so few that they are in shared
+ * buffers soon, if they were not from the start, there is next to nothing to
+ * wait for: then our step costs what core's nestloop does, less a token by which
+ * it is preferred to that.  Its rival is a hash join, which reads such a table
+ * in order.  That takes 0.04 to 0.1 us for a row then, and a probe of ours 0.6
+ * to 1.1 us (25 to 10,000 rows, cached), or 10 to 15 times as much; core's
+ * charge for a descent, 0.14 to 0.3 against 0.0125, is ample.  So it is bad to
+ * be led to a chain by reads that nobody waits for, and worse if the rows turn
+ * out to be many more than estimated.  A wrong guess the other way costs no more
+ * than the few reads of a small table.
+ *
+ * Pages read in order (correlated indexes) gain nothing: there the
+ * kernel reads ahead for core as well.  CPU costs stay as they are, and each
+ * pipeline has a fixed cost to set up, so that lookups of a few rows are
+ * left to core.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/paths.h"
+#include "utils/spccache.h"
+
+#include "compat.h"
+#include "guc.h"
+#include "plan/price.h"
+
+/* Reads of one step that wait for each other: leaf, heap. */
+#define ANAGO_DEPENDENT_READS	2.0
+
+/* CPU cost of a page whose read overlaps with others: in operators. */
+#define ANAGO_PAGE_OPERATORS	50.0
+
+/* CPU cost of coming back to a page for one more row: in operators. */
+#define ANAGO_VISIT_OPERATORS	20.0
+
+static AnagoExpectOverlap expect_overlap = NULL;
+
+void
+anago_price_init(AnagoExpectOverlap expect)
+{
+	expect_overlap = expect;
+}
+
+/*
+ * A step's table and index that are small: in blocks, and as a share of
+ * shared_buffers.
+ */
+#define ANAGO_SMALL_PAGES		2048
+#define ANAGO_SMALL_SHARE		(1.0 / 8)
+
+/* Larger ones that are visited over and over: share, visits of each page. */
+#define ANAGO_CACHED_SHARE		(1.0 / 2)
+#define ANAGO_MANY_VISITS		4.0
+
+/* There a step saves no more than this share of its cost. */
+#define ANAGO_TOKEN				0.05
+
+/* Conditions that the index does not check, as core's cost_index sees it. */
+static QualCost
+filter_cost(PlannerInfo *root, IndexPath *ipath)
+{
+	List	   *quals = NIL;
+	List	   *sources[2];
+	QualCost	cost;
+
+	sources[0] = ipath->indexinfo->indrestrictinfo;
+	sources[1] = ipath->path.param_info ? ipath->path.param_info->ppi_clauses : NIL;
+	for (int i = 0; i < lengthof(sources); i++)
+	{
+		ListCell   *lc;
+
+		foreach(lc, sources[i])
+		{
+			RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
+
+			if (!rinfo->pseudoconstant &&
+				!is_redundant_with_indexclauses(rinfo, ipath->indexclauses))
+				quals = lappend(quals, rinfo);
+		}
+	}
+	cost_qual_eval(&cost, quals, root);
+	list_free(quals);
+	return cost;
+}
+
+static double
+tuples_fetched(const IndexPath *ipath)
+{
+	return clamp_row_est(ipath->indexselectivity * ipath->path.parent->tuples);
+}
+
+/* CPU share of an index path's run cost, if it finds so many tuples and rows. */
+static Cost
+cpu_cost_of(PlannerInfo *root, IndexPath *ipath, double tuples, double rows)
+{
+	QualCost	quals = filter_cost(root, ipath);
+	Cost		per_entry = cpu_index_tuple_cost +
+		cpu_operator_cost * list_length(ipath->indexclauses);
+
+	return tuples * (per_entry + cpu_tuple_cost + quals.per_tuple) +
+		ipath->path.pathtarget->cost.per_tuple * rows;
+}
+
+/* The same as core has counted it. */
+static Cost
+cpu_cost(PlannerInfo *root, IndexPath *ipath)
+{
+	return cpu_cost_of(root, ipath, tuples_fetched(ipath), ipath->path.rows);
+}
+
+/* Core's charge for the pages of one scan, or probe, of one table. */
+static Cost
+probe_io(PlannerInfo *root, IndexPath *ipath)
+{
+	Cost		run = ipath->path.total_cost - ipath->path.startup_cost;
+
+	return Max(0.0, run - cpu_cost(root, ipath));
+}
+
+/* Of the rows, those for which the table must be visited. */
+static double
+part_visited(const IndexPath *ipath)
+{
+	return ipath->path.pathtype == T_IndexOnlyScan ?
+		1.0 - ipath->path.parent->allvisfrac : 1.0;
+}
+
+/* What core charges for the pages of one unparameterized index scan. */
+typedef struct ScanIo
+{
+	Cost		random;			/* pages at random places */
+	Cost		sequential;		/* pages of the heap in order */
+	double		correlated;		/* 0 to 1: the square of the correlation */
+} ScanIo;
+
+/* The same of the heap alone, by core's formula: in no order, and in order. */
+static void
+heap_io(PlannerInfo *root, const IndexPath *ipath, Selectivity selectivity,
+		Cost *worst, Cost *best)
+{
+	const RelOptInfo *rel = ipath->path.parent;
+	double		visited = part_visited(ipath);
+	double		random_page;
+	double		seq_page;
+
+	get_tablespace_page_costs(rel->reltablespace, &random_page, &seq_page);
+	*worst = random_page * visited *
+		index_pages_fetched(clamp_row_est(selectivity * rel->tuples), rel->pages,
+							(double) ipath->indexinfo->pages, root);
+	*best = seq_page * visited * ceil(selectivity * rel->pages);
+}
+
+/* Pages of the index, all at random places as core sees it. */
+static Cost
+index_io(const IndexPath *ipath, Selectivity selectivity)
+{
+	double		random_page;
+
+	get_tablespace_page_costs(ipath->path.parent->reltablespace, &random_page, NULL);
+	return ceil(selectivity * ipath->indexinfo->pages) * random_page;
+}
+
+/*
+ * How core's `io` came about.  It interpolates by the square of the
+ * correlation between a random and a sequential price; so do we, backwards.
+ */
+static void
+split_scan_io(PlannerInfo *root, const IndexPath *ipath, Cost io, ScanIo *split)
+{
+	Cost		of_heap = io - index_io(ipath, ipath->indexselectivity);
+	Cost		worst;
+	Cost		best;
+
+	heap_io(root, ipath, ipath->indexselectivity, &worst, &best);
+	split->correlated = of_heap <= 0 || worst <= best ? 0 :
+		Max(0.0, Min(1.0, (worst - of_heap) / (worst - best)));
+	split->sequential = Min(Max(of_heap, 0), split->correlated * best);
+	split->random = io - split->sequential;
+}
+
+/* What it would charge for as many entries as the index says. */
+static void
+scan_io_of(PlannerInfo *root, const IndexPath *ipath, Selectivity selectivity,
+		   double correlated, ScanIo *split)
+{
+	Cost		worst;
+	Cost		best;
+
+	heap_io(root, ipath, selectivity, &worst, &best);
+	best = Min(best, worst);
+	split->correlated = correlated;
+	split->sequential = correlated * best;
+	split->random = index_io(ipath, selectivity) + (1 - correlated) * worst;
+}
+
+/* How many random pages cost that much? */
+static double
+pages_for(Cost io, double random_page)
+{
+	return random_page > 0 ? io / random_page : 0;
+}
+
+/* Of these random pages, how many overlap with others? */
+static double
+overlapping_pages(Cost io, double random_page)
+{
+	return Max(0.0, pages_for(io, random_page) - ANAGO_DEPENDENT_READS);
+}
+
+/*
+ * Forced plans are for tests and comparisons, and should not depend on what the
+ * I/O method can do.
+ */
+double
+anago_gain(void)
+{
+	if (anago_debug_force)
+		return anago_io_gain;
+	if (anago_mode != ANAGO_MODE_OOO)
+		return 1.0;
+	return Max(1.0, Min(anago_io_gain, expect_overlap(anago_max_inflight_reads)));
+}
+
+bool
+anago_nothing_overlaps(void)
+{
+	return !anago_debug_force && anago_gain() <= 1.0;
+}
+
+/* What a process has to do for pages that overlap. */
+static Cost
+page_cpu(Cost io, double random_page)
+{
+	return overlapping_pages(io, random_page) *
+		ANAGO_PAGE_OPERATORS * cpu_operator_cost;
+}
+
+/*
+ * What waiting for random pages costs when most of it overlaps.  Together with
+ * page_cpu, no page costs less than one that is read in order.
+ */
+static Cost
+overlapped(Cost io, double random_page, double seq_page)
+{
+	double		pages = overlapping_pages(io, random_page);
+	double		one = Max(random_page / anago_gain(),
+						  seq_page - ANAGO_PAGE_OPERATORS * cpu_operator_cost);
+
+	return io - pages * Max(random_page - one, 0);
+}
+
+/* Visits of one scan that lead to a page again, in no order. */
+static Cost
+visit_cpu(const IndexPath *ipath, const ScanIo *io, double random_page,
+		  double tuples)
+{
+	double		visits = tuples * part_visited(ipath) * (1.0 - io->correlated);
+
+	return Max(0.0, visits - pages_for(io->random, random_page)) *
+		ANAGO_VISIT_OPERATORS * cpu_operator_cost;
+}
+
+bool
+anago_scan_may_gain(const IndexPath *ipath)
+{
+	const Path *path = &ipath->path;
+	double		random_page;
+
+	get_tablespace_page_costs(path->parent->reltablespace, &random_page, NULL);
+	return path->total_cost - path->startup_cost >
+		random_page * (ANAGO_SETUP_PAGES + ANAGO_DEPENDENT_READS);
+}
+
+/*
+ * One price out of two: by core's estimates, and by what the index says.  If
+ * that is less, the lower one.  If it is more, core's own plan for the same
+ * work is priced too low as well; ours, which waits less, must not lose
+ * to it, but may to any other.  Core's processes share the waits of a partial
+ * nestloop: the more core is wrong the more do ours, or the partial one would win.
+ */
+static AnagoPrice
+settle(const AnagoPrice *believed, const AnagoPrice *dived)
+{
+	AnagoPrice	price = *dived;
+
+	if (dived->core > believed->core)
+	{
+		price.ours = Max(believed->ours,
+						 Min(dived->ours, believed->core * (1.0 - ANAGO_TOKEN)));
+		price.shared += Max(price.ours - price.shared, 0) *
+			Min(dived->core / Max(believed->core, 1.0) - 1.0, 1.0);
+	}
+	else if (dived->ours > believed->ours)
+		price = *believed;
+	return price;
+}
+
+/* A scan that finds so many tuples. */
+static AnagoPrice
+price_scan(const AnagoPathStep *step, Cost cpu, const ScanIo *io, double tuples)
+{
+	double		random_page;
+	double		seq_page;
+	Cost		waits = io->random * step->cold;
+	Cost		work;
+	AnagoPrice		price;
+
+	get_tablespace_page_costs(step->ipath->path.parent->reltablespace,
+							  &random_page, &seq_page);
+	work = page_cpu(waits, random_page) +
+		visit_cpu(step->ipath, io, random_page, tuples);
+	price.core = cpu + io->sequential + io->random;
+	price.ours = price.core - waits + overlapped(waits, random_page, seq_page) + work;
+	price.shared = cpu + work;
+	return price;
+}
+
+/* The same with what the index says. */
+static AnagoPrice
+price_dived_scan(PlannerInfo *root, const AnagoPathStep *step, double correlated)
+{
+	IndexPath  *ipath = step->ipath;
+	double		tuples = clamp_row_est(step->dive.entries);
+	ScanIo		io;
+
+	scan_io_of(root, ipath,
+			   Min(tuples / Max(ipath->path.parent->tuples, 1.0), 1.0),
+			   correlated, &io);
+	return price_scan(step, cpu_cost_of(root, ipath, tuples,
+										ipath->path.rows * step->dive.ratio),
+					  &io, tuples);
+}
+
+AnagoPrice
+anago_price_scan(PlannerInfo *root, AnagoPathStep *step)
+{
+	const Path *path = &step->ipath->path;
+	Cost		run = path->total_cost - path->startup_cost;
+	Cost		io = probe_io(root, step->ipath);
+	ScanIo		split;
+	AnagoPrice	price;
+
+	step->cold = anago_cold_share(root, list_make1(step->ipath));
+	split_scan_io(root, step->ipath, io, &split);
+	price = price_scan(step, run - io, &split, tuples_fetched(step->ipath));
+	anago_dive(root, step->ipath, run, NULL, &step->dive);
+	if (step->dive.known)
+	{
+		AnagoPrice	dived = price_dived_scan(root, step, split.correlated);
+
+		price = settle(&price, &dived);
+	}
+	return price;
+}
+
+/*
+ * Of what core charges for the pages of all probes of a step, the part that a
+ * cold cache would wait for: no page is waited for twice.  Core counts more
+ * where the rows that bring the values are fewer than the probes.
+ */
+static Cost
+waits_of_step(const IndexPath *ipath, Cost io, double random_page)
+{
+	double		pages = ipath->path.parent->pages * part_visited(ipath) +
+		ipath->indexinfo->pages;
+
+	return Min(io, pages * random_page);
+}
+
+/*
+ * Will all pages that so many probes want soon be cached, if they are not?
+ * Those of all tables count together.
+ */
+static bool
+is_soon_cached(const AnagoPathStep *step, double probes)
+{
+	double		pages = 0;
+	ListCell   *lc;
+
+	foreach(lc, anago_step_ipaths(step))
+	{
+		const IndexPath *ipath = lfirst(lc);
+
+		pages += (double) ipath->path.parent->pages + ipath->indexinfo->pages;
+	}
+	return pages <= Min(NBuffers * ANAGO_SMALL_SHARE, ANAGO_SMALL_PAGES) ||
+		(pages <= NBuffers * ANAGO_CACHED_SHARE &&
+		 probes >= pages * ANAGO_MANY_VISITS);
+}
+
+/*
+ * What probes of one table save of `io`, core's charge for the pages of all of
+ * them, of which the share `cold` has to be waited for.  *for_pages is increased
+ * by the CPU time that it adds.
+ */
+static Cost
+saved_by_table(const IndexPath *ipath, Cost io, double cold, Cost *for_pages)
+{
+	double		random_page;
+	double		seq_page;
+	Cost		waits;
+	Cost		work;
+
+	get_tablespace_page_costs(ipath->path.parent->reltablespace,
+							  &random_page, &seq_page);
+	waits = waits_of_step(ipath, io, random_page) * cold;
+	work = page_cpu(waits, random_page);
+	*for_pages += work;
+	return waits - overlapped(waits, random_page, seq_page) - work;
+}
+
+Cost
+anago_step_io(PlannerInfo *root, const AnagoPathStep *step)
+{
+	Cost		io = 0;
+	ListCell   *lc;
+
+	foreach(lc, anago_step_ipaths(step))
+		io += probe_io(root, lfirst(lc));
+	return io;
+}
+
+/*
+ * What one probe costs more than core's own path of the same inner side.  That
+ * scans tables of an Append which are tiny, where ours uses an index.
+ */
+static Cost
+dearer_members(const AnagoPathStep *step)
+{
+	Cost		total = 0;
+	ListCell   *lc;
+
+	foreach(lc, step->members)
+		total += ((const Path *) lfirst(lc))->total_cost;
+	return Max(0.0, total - step->append->path.total_cost);
+}
+
+/* What the probes of all tables save. */
+static Cost
+saved_by_step(PlannerInfo *root, const AnagoPathStep *step,
+			  const AnagoProbesCost *cost, Cost *for_pages)
+{
+	Cost		saved;
+	ListCell   *lc;
+
+	*for_pages = 0;
+	if (step->append == NULL)
+		return saved_by_table(step->ipath, cost->io, step->cold, for_pages);
+
+	saved = -cost->whole * dearer_members(step);
+	foreach(lc, step->members)
+		saved += saved_by_table(lfirst(lc), cost->whole * probe_io(root, lfirst(lc)),
+								step->cold, for_pages);
+	return saved;
+}
+
+static AnagoPrice
+price_step(PlannerInfo *root, const AnagoPathStep *step,
+		   const AnagoProbesCost *cost, Cost setup)
+{
+	Cost		for_pages;
+	Cost		saved = saved_by_step(root, step, cost, &for_pages) - setup;
+	AnagoPrice	price;
+
+	price.core = cost->probes;
+	price.shared = cost->probes - cost->io + Min(setup, 0) + for_pages;
+	if (is_soon_cached(step, cost->loops))
+	{
+		/* There is little to wait for: processes share it all, as in core. */
+		saved = Min(saved, cost->probes * ANAGO_TOKEN);
+		price.shared = cost->probes - saved;
+	}
+	price.ours = cost->probes - saved;
+	return price;
+}
+
+/*
+ * What the same probes cost by core's formulas, if they are as many and find as
+ * many entries as index dives say.  Pages of the heap and leaves are each fetched
+ * once for as many probes as have room in the cache, as core has it of repeated
+ * scans.
+ */
+static AnagoProbesCost
+dived_step(PlannerInfo *root, const AnagoPathStep *step,
+		   const AnagoProbesCost *core, double loops)
+{
+	IndexPath  *ipath = step->ipath;
+	IndexOptInfo *index = ipath->indexinfo;
+	RelOptInfo *rel = ipath->path.parent;
+	double		entries = step->dive.known ? step->dive.entries :
+		ipath->indexselectivity * rel->tuples;
+	double		blocks = step->dive.known ? step->dive.blocks : entries;
+	double		leaves = ceil(entries * index->pages / Max(index->tuples, 1.0));
+	double		random_page;
+	double		pages;
+	AnagoProbesCost	cost;
+
+	get_tablespace_page_costs(rel->reltablespace, &random_page, NULL);
+	pages = index_pages_fetched(Max(leaves, 1.0) * loops, index->pages,
+								index->pages, root) +
+		index_pages_fetched(Max(blocks, 1.0) * loops, rel->pages,
+							index->pages, root) * part_visited(ipath);
+	cost.loops = loops;
+	cost.whole = core->whole * loops / core->loops;
+	cost.io = cost.whole / loops * pages * random_page;
+	cost.probes = cost.io + cost.whole *
+		cpu_cost_of(root, ipath, entries, ipath->path.rows * step->dive.ratio) +
+		/* descents, and the join's conditions */
+		(core->probes - core->whole *
+		 (ipath->path.total_cost - ipath->path.startup_cost)) * loops / core->loops;
+	return cost;
+}
+
+AnagoPrice
+anago_price_step(PlannerInfo *root, AnagoPathStep *step,
+				 const AnagoProbesCost *core, double own_loops, Cost setup,
+				 SpecialJoinInfo *sjinfo)
+{
+	AnagoPrice	price;
+
+	step->cold = anago_cold_share(root, anago_step_ipaths(step));
+	price = price_step(root, step, core, setup);
+	if (step->append != NULL)
+		return price;
+
+	anago_dive(root, step->ipath, core->probes, sjinfo, &step->dive);
+	if (step->dive.known || own_loops != core->loops)
+	{
+		AnagoProbesCost cost = dived_step(root, step, core, own_loops);
+		AnagoPrice	dived = price_step(root, step, &cost, setup);
+
+		price = settle(&price, &dived);
+	}
+	return price;
+}

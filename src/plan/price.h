@@ -1,0 +1,53 @@
+/*-------------------------------------------------------------------------
+ *
+ * price.h
+ *	  What the work of one step costs.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ANAGO_PRICE_H
+#define ANAGO_PRICE_H
+
+#include "postgres.h"
+
+#include "plan/paths.h"
+
+/* What one and the same work costs. */
+typedef struct AnagoPrice
+{
+	Cost		core;			/* by core's formulas */
+	Cost		ours;
+	Cost		shared;			/* of ours, what processes would share */
+} AnagoPrice;
+
+/* So many probes cost core `probes`, of which `io` for pages. */
+typedef struct AnagoProbesCost
+{
+	double		loops;
+	double		whole;			/* fewer, if they stop at the first match: whole
+								 * ones that cost as much */
+	Cost		probes;
+	Cost		io;
+} AnagoProbesCost;
+
+extern void anago_price_init(AnagoExpectOverlap expect_overlap);
+
+/* How many reads overlap. */
+extern double anago_gain(void);
+
+/* Core's charge for the pages of one probe of a step, in all its tables. */
+extern Cost anago_step_io(PlannerInfo *root, const AnagoPathStep *step);
+
+/* The first step, without startup. */
+extern AnagoPrice anago_price_scan(PlannerInfo *root, AnagoPathStep *step);
+
+/*
+ * A step that is probed.  `core` is by core's numbers of rows; own_loops probes
+ * are expected.  `setup` is what the pipeline takes for a step of its own; less
+ * than 0: saves.
+ */
+extern AnagoPrice anago_price_step(PlannerInfo *root, AnagoPathStep *step,
+								   const AnagoProbesCost *core, double own_loops,
+								   Cost setup, SpecialJoinInfo *sjinfo);
+
+#endif							/* ANAGO_PRICE_H */
