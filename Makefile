@@ -14,7 +14,7 @@ OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c src/*/*/*.c)))
 # Order matters only for the first, which creates what the others use.
 REGRESS = setup scan order bounds lists join param partition security explain settings cursor \
 	stats dml corner ahead parallel \
-	columns onetime placeholder rowcmp memory demand partinner lateral skip dive
+	columns onetime placeholder rowcmp memory demand partinner lateral skip dive operators
 REGRESS_OPTS = --load-extension=anago
 ISOLATION = $(patsubst specs/%.spec,%,$(sort $(wildcard specs/*.spec)))
 ISOLATION_OPTS = --load-extension=anago
@@ -52,6 +52,11 @@ endif
 ifeq ($(call have_option,-flto=auto),yes)
 PG_CFLAGS += -flto=auto
 endif
+
+# What operator modules may call is called and inlined here as if they could not.
+ifeq ($(call have_option,-fno-semantic-interposition),yes)
+PG_CFLAGS += -fno-semantic-interposition
+endif
 endif
 
 PG_CPPFLAGS += -I$(srcdir)/src -MMD -MP
@@ -84,6 +89,23 @@ ifneq ($(built_for),$(file <.built-for))
 $(file >.built-for,$(built_for))
 endif
 $(OBJS): .built-for
+
+# Headers for libraries with operators of their own (docs/operators.md), in the
+# folders that they name each other by.
+module_headers := $(sort $(wildcard src/*.h src/ops/*.h src/ops/btree/*.h \
+	src/pipeline/*.h src/sched/*.h src/shared/*.h) src/page/page.h src/page/waiter.h)
+headers_to := $(DESTDIR)$(includedir_server)/extension/anago
+
+.PHONY: install-headers uninstall-headers
+install: install-headers
+install-headers:
+	$(MKDIR_P) $(addprefix '$(headers_to)'/,$(sort $(dir $(module_headers:src/%=%))))
+	for h in $(module_headers:src/%=%); do \
+		$(INSTALL_DATA) $(srcdir)/src/$$h '$(headers_to)'/$$h || exit; done
+
+uninstall: uninstall-headers
+uninstall-headers:
+	rm -rf '$(headers_to)'
 endif
 
 # ---------------------------------------------------------------------------

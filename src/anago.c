@@ -12,6 +12,8 @@
 #include "guc.h"
 #include "io/io.h"
 #include "node/node.h"
+#include "operators.h"
+#include "ops/ops.h"
 #include "plan/plan.h"
 #include "stats/stats.h"
 
@@ -22,6 +24,7 @@ void		_PG_init(void);
 void
 _PG_init(void)
 {
+	anago_operators_init(&anago_own_operators);
 	anago_guc_init();
 	anago_stats_init();
 	anago_node_init();

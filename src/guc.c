@@ -19,6 +19,7 @@
 
 #include "compat.h"
 #include "guc.h"
+#include "operators.h"
 
 #define ANAGO_MAX_SIM_DELAY	1000
 
@@ -30,6 +31,7 @@ int			anago_io_method = ANAGO_IO_AUTO;
 int			anago_max_inflight_reads = 256;
 int			anago_mode = ANAGO_MODE_OOO;
 int			anago_numa = ANAGO_NUMA_AUTO;
+char	   *anago_operators = "";
 bool		anago_pin_workers = false;
 bool		anago_residency = true;
 int			anago_sim_delay = 8;
@@ -158,6 +160,14 @@ assign_mode(int newval, void *extra)
 	plan_setting_changed(newval != anago_mode);
 }
 
+static void
+assign_operators(const char *newval, void *extra)
+{
+	anago_operators_assigned();
+	plan_setting_changed(anago_operators == NULL ||
+						 strcmp(newval, anago_operators) != 0);
+}
+
 /* Settings for everybody. */
 static void
 define_user_settings(void)
@@ -203,6 +213,13 @@ define_user_settings(void)
 							 "Each of them then runs on the CPUs of one node and prefers the memory of that node.",
 							 &anago_numa, ANAGO_NUMA_AUTO, numa_options,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
+
+	DefineCustomStringVariable("anago.operators",
+							   "Selects implementations of what queries are executed with.",
+							   "A list of role=implementation; roles that are not in it have anago's own.",
+							   &anago_operators, "",
+							   PGC_USERSET, GUC_EXPLAIN | GUC_LIST_INPUT,
+							   anago_operators_check, assign_operators, NULL);
 
 	DefineCustomBoolVariable("anago.pin_workers",
 							 "Keeps each parallel worker on one CPU.",

@@ -50,6 +50,7 @@ extern PGDLLIMPORT int anago_io_method;
 extern PGDLLIMPORT int anago_max_inflight_reads;
 extern PGDLLIMPORT int anago_mode;
 extern PGDLLIMPORT int anago_numa;
+extern PGDLLIMPORT char *anago_operators;
 extern PGDLLIMPORT bool anago_pin_workers;
 extern PGDLLIMPORT bool anago_residency;
 extern PGDLLIMPORT int anago_sim_delay;		/* completion after 0..n polls */

@@ -231,6 +231,8 @@ anago_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 
 	anago_parallel_sum(state, &cxt.counters);
 
+	if (state->desc->operators != NULL)
+		ExplainPropertyText("Operators", state->desc->operators, es);
 	anago_explain_expr(&cxt.ex, "One-Time Filter", state->desc->gate);
 	ExplainOpenGroup("Steps", "Steps", false, es);
 	for (int i = 0; i < state->desc->nsteps; i++)

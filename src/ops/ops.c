@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * ops.c
- *	  The kinds of operators that there are.
+ *	  The operators that there are, and parts of them.
  *
  *	  unit.c	source: one row without columns
  *	  child.c	source: a core plan
@@ -13,12 +13,21 @@
  */
 #include "postgres.h"
 
+#include "ops/module.h"
 #include "ops/ops.h"
 
-const AnagoOpKind *const anago_op_kinds[] = {
-	[ANAGO_OP_UNIT] = &anago_unit_kind,
-	[ANAGO_OP_CHILD] = &anago_child_kind,
-	[ANAGO_OP_PROBE] = &anago_step_kind,
-	[ANAGO_OP_APPEND] = &anago_append_kind,
-	[ANAGO_OP_EMIT] = &anago_emit_kind,
+static const AnagoImplementation implementations[] = {
+	{"unit_source", "unit", &anago_unit_kind},
+	{"child_source", "child", &anago_child_kind},
+	{"step", "btree", &anago_step_kind},
+	{"append_step", "btree", &anago_append_kind},
+	{"sink", "executor", &anago_emit_kind},
+	{"range", "parent", &anago_range_parent},
+	{"range", "right_links", &anago_range_right_links},
+	{"heap_visit", "by_block", &anago_visit_by_block},
+	{"heap_visit", "by_row", &anago_visit_by_row},
+};
+
+const AnagoOperatorModule anago_own_operators = {
+	ANAGO_OPERATOR_MODULE("anago", implementations)
 };

@@ -10,12 +10,16 @@
 
 #include "postgres.h"
 
+#include "operators.h"
 #include "pipeline/op.h"
 
-extern PGDLLIMPORT const AnagoOpKind anago_unit_kind;
-extern PGDLLIMPORT const AnagoOpKind anago_child_kind;
-extern PGDLLIMPORT const AnagoOpKind anago_step_kind;
-extern PGDLLIMPORT const AnagoOpKind anago_append_kind;
-extern PGDLLIMPORT const AnagoOpKind anago_emit_kind;
+extern PGDLLEXPORT const AnagoOpKind anago_unit_kind;
+extern PGDLLEXPORT const AnagoOpKind anago_child_kind;
+extern PGDLLEXPORT const AnagoOpKind anago_step_kind;
+extern PGDLLEXPORT const AnagoOpKind anago_append_kind;
+extern PGDLLEXPORT const AnagoOpKind anago_emit_kind;
+
+/* All of that, and which parts of a step there are, by role and name. */
+extern PGDLLEXPORT const AnagoOperatorModule anago_own_operators;
 
 #endif							/* ANAGO_OPS_H */

@@ -78,7 +78,7 @@ extern void anago_pages_reset(AnagoPages *pages);
 extern void anago_pages_end(AnagoPages *pages);
 
 /* See top.  Main fork only. */
-extern Buffer anago_page_get(AnagoPages *pages, Relation rel, BlockNumber blkno,
+extern PGDLLEXPORT Buffer anago_page_get(AnagoPages *pages, Relation rel, BlockNumber blkno,
 							 AnagoWaiter *waiter);
 
 /*
@@ -87,10 +87,10 @@ extern Buffer anago_page_get(AnagoPages *pages, Relation rel, BlockNumber blkno,
  * way nobody waits, so that whoever goes on with page after page by this call
  * keeps no other task from running and no device from work.  Main fork only.
  */
-extern Buffer anago_page_try(AnagoPages *pages, Relation rel, BlockNumber blkno);
+extern PGDLLEXPORT Buffer anago_page_try(AnagoPages *pages, Relation rel, BlockNumber blkno);
 
 /* A waiter that will not come back (its task is given up). */
-extern void anago_page_forget(AnagoPages *pages, AnagoWaiter *waiter);
+extern PGDLLEXPORT void anago_page_forget(AnagoPages *pages, AnagoWaiter *waiter);
 
 /*
  * Issue wanted reads as far as the window has room, collect finished ones and

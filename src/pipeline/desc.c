@@ -19,6 +19,7 @@
  *				[STEP_OTHERS]		members that are in none
  *			[PRIVATE_FILLERS]	AnagoColumnDesc.step of each column
  *			[PRIVATE_ATTNOS]	AnagoColumnDesc.attno of each column
+ *			[PRIVATE_OPERATORS]	a String, or nothing: AnagoPipelineDesc.operators
  *
  * When a subquery's plan becomes part of a larger one, setrefs.c shifts all
  * range table indexes.  It knows of those in custom_relids, but not of those
@@ -29,6 +30,8 @@
  */
 #include "postgres.h"
 
+#include "nodes/value.h"
+
 #include "layout.h"
 #include "pipeline/desc.h"
 
@@ -37,7 +40,8 @@ enum
 	PRIVATE_NUMBERS,
 	PRIVATE_STEPS,
 	PRIVATE_FILLERS,
-	PRIVATE_ATTNOS
+	PRIVATE_ATTNOS,
+	PRIVATE_OPERATORS
 };
 
 enum
@@ -148,6 +152,7 @@ anago_desc_write(CustomScan *cscan, const AnagoPipelineDesc *desc,
 	List	   *steps = NIL;
 	List	   *fillers = NIL;
 	List	   *attnos = NIL;
+	List	   *operators = NIL;
 
 	Assert(desc->nsteps >= 1 && desc->nsteps <= ANAGO_MAX_STEPS);
 
@@ -163,11 +168,14 @@ anago_desc_write(CustomScan *cscan, const AnagoPipelineDesc *desc,
 		attnos = lappend_int(attnos, desc->columns[i].attno);
 	}
 
+	if (desc->operators != NULL)
+		operators = list_make1(makeString(desc->operators));
+
 	cscan->custom_exprs = exprs;
 	cscan->custom_private =
-		list_make4(list_make4_int(ANAGO_LAYOUT, bms_next_member(relids, -1),
+		list_make5(list_make4_int(ANAGO_LAYOUT, bms_next_member(relids, -1),
 								  desc->child_source, desc->may_stop),
-				   steps, fillers, attnos);
+				   steps, fillers, attnos, operators);
 }
 
 static void
@@ -277,6 +285,7 @@ anago_desc_read(const CustomScan *cscan)
 	const List *steps;
 	const List *fillers;
 	const List *attnos;
+	const List *operators;
 	int			rtoffset;
 
 	if (!is_ours(private))
@@ -285,11 +294,15 @@ anago_desc_read(const CustomScan *cscan)
 	steps = list_nth(private, PRIVATE_STEPS);
 	fillers = list_nth(private, PRIVATE_FILLERS);
 	attnos = list_nth(private, PRIVATE_ATTNOS);
+	operators = list_nth(private, PRIVATE_OPERATORS);
 	rtoffset = bms_next_member(cscan->custom_relids, -1) -
 		list_nth_int(numbers, NUMBER_MIN_RELID);
 
 	desc->child_source = list_nth_int(numbers, NUMBER_CHILD_SOURCE) != 0;
 	desc->may_stop = list_nth_int(numbers, NUMBER_MAY_STOP) != 0;
+
+	if (operators != NIL)
+		desc->operators = strVal(linitial(operators));
 
 	desc->nsteps = list_length(steps);
 	desc->steps = palloc0(sizeof(AnagoStepDesc) * desc->nsteps);

@@ -169,6 +169,7 @@ typedef struct AnagoPipelineDesc
 {
 	bool		child_source;	/* source is custom_plans[0], else unit */
 	bool		may_stop;		/* not all rows may come to be wanted: LIMIT... */
+	char	   *operators;		/* chosen in place of ours, or NULL (operators.h) */
 	List	   *gate;			/* one-time conditions, without which there are
 								 * no rows */
 	int			nsteps;

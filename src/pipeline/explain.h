@@ -24,22 +24,22 @@ typedef struct AnagoExplain
 } AnagoExplain;
 
 /* Text format: indent the line that is begun. */
-extern void anago_explain_indent(struct ExplainState *es);
+extern PGDLLEXPORT void anago_explain_indent(struct ExplainState *es);
 
 /* Conditions as a property; nothing if there are none. */
-extern void anago_explain_expr(const AnagoExplain *ex, const char *label,
+extern PGDLLEXPORT void anago_explain_expr(const AnagoExplain *ex, const char *label,
 							   List *quals);
 
 /* Is a count of that value shown here? */
-extern bool anago_explain_has(struct ExplainState *es, const AnagoCountDesc *desc,
+extern PGDLLEXPORT bool anago_explain_has(struct ExplainState *es, const AnagoCountDesc *desc,
 							  double value);
 
 /* A count, in the unit in which it is shown; in text behind `before`. */
-extern void anago_explain_count(struct ExplainState *es, const AnagoCountDesc *desc,
+extern PGDLLEXPORT void anago_explain_count(struct ExplainState *es, const AnagoCountDesc *desc,
 								const char *before, double value);
 
 /* The counts of an operator; a line in text. */
-extern void anago_explain_step_counts(struct ExplainState *es,
+extern PGDLLEXPORT void anago_explain_step_counts(struct ExplainState *es,
 									  const AnagoStepCounts *counts);
 
 #endif							/* ANAGO_EXPLAIN_H */

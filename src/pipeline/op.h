@@ -12,7 +12,8 @@
  *						 TAKEN, tasks -->  TAKEN, tasks -->  OUT, to the executor
  *
  * An operator is a struct that embeds an AnagoOp as its first member, and a
- * const AnagoOpKind, which ops/ops.c names.  What it does when it is started,
+ * const AnagoOpKind; which one a pipeline has in which role is chosen when its
+ * query is planned (operators.h).  What it does when it is started,
  * or has accepted a row, it does in tasks of its own; these hand on what they
  * find.
  *
@@ -145,18 +146,6 @@ struct AnagoOp
 								 * order */
 	AnagoStepCounts counters;
 };
-
-/* The kinds that there are; ops/ops.c. */
-typedef enum AnagoOpName
-{
-	ANAGO_OP_UNIT,				/* source: one row without columns */
-	ANAGO_OP_CHILD,				/* source: a core plan */
-	ANAGO_OP_PROBE,				/* step: probes of a B-tree index */
-	ANAGO_OP_APPEND,			/* step: the same of several tables */
-	ANAGO_OP_EMIT				/* sink: the executor */
-} AnagoOpName;
-
-extern PGDLLIMPORT const AnagoOpKind *const anago_op_kinds[];
 
 static inline int
 anago_op_room(const AnagoOp *op)

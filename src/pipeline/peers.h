@@ -14,19 +14,19 @@
 #include "pipeline/state.h"
 
 /* What the scheduler is to ask and tell; of a query that has a share. */
-extern void anago_peers_meet(AnagoPipeline *pipeline, AnagoSchedPeers *peers);
+extern PGDLLEXPORT void anago_peers_meet(AnagoPipeline *pipeline, AnagoSchedPeers *peers);
 
 /*
  * All tasks have ended.  True: others had work, of which tasks have been
  * spawned.  False: there is no more, and the share has been left.
  */
-extern bool anago_peers_more(AnagoPipeline *pipeline);
+extern PGDLLEXPORT bool anago_peers_more(AnagoPipeline *pipeline);
 
 /*
  * Hand the row, which is bound and was to be probed for in `step`, to the
  * process that tick() found to have too little work.  False: not done.
  */
-extern bool anago_peers_give(AnagoPipeline *pipeline, int step, AnagoRow *row);
+extern PGDLLEXPORT bool anago_peers_give(AnagoPipeline *pipeline, int step, AnagoRow *row);
 
 /* The same of a row that a step has accepted; true: it is done with here. */
 static inline bool

@@ -83,25 +83,29 @@ find_columns(AnagoOp *op, const AnagoPipelineDesc *desc)
 }
 
 static const AnagoOpKind *
-kind_at(const AnagoPipelineDesc *desc, int index)
+kind_at(const AnagoPipeline *pipeline, const AnagoPipelineDesc *desc, int index)
 {
+	AnagoRole	role = ANAGO_ROLE_STEP;
+
 	if (index == ANAGO_STEP_SOURCE)
-		return anago_op_kinds[desc->child_source ? ANAGO_OP_CHILD : ANAGO_OP_UNIT];
-	if (index == desc->nsteps)
-		return anago_op_kinds[ANAGO_OP_EMIT];
-	return anago_op_kinds[desc->steps[index].nmembers > 0 ?
-						  ANAGO_OP_APPEND : ANAGO_OP_PROBE];
+		role = desc->child_source ? ANAGO_ROLE_CHILD_SOURCE : ANAGO_ROLE_UNIT_SOURCE;
+	else if (index == desc->nsteps)
+		role = ANAGO_ROLE_SINK;
+	else if (desc->steps[index].nmembers > 0)
+		role = ANAGO_ROLE_APPEND_STEP;
+	return pipeline->operators.methods[role];
 }
 
 /* Put the chain of operators together, source first. */
 static void
 begin_ops(AnagoPipeline *pipeline, const AnagoPipelineDesc *desc, int eflags)
 {
+	anago_operators_find(desc->operators, &pipeline->operators);
 	pipeline->nsteps = desc->nsteps;
 	pipeline->ops = palloc0(sizeof(AnagoOp *) * (desc->nsteps + 2));
 	for (int i = 0; i < desc->nsteps + 2; i++)
 	{
-		const AnagoOpKind *kind = kind_at(desc, i - 1);
+		const AnagoOpKind *kind = kind_at(pipeline, desc, i - 1);
 		AnagoOp    *op = palloc0(kind->size);
 
 		op->kind = kind;

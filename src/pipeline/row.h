@@ -38,27 +38,27 @@ struct AnagoRow
  * result has one reference, the caller's; where the step has no columns it is
  * the parent itself (NULL for the unit row).
  */
-extern AnagoRow *anago_row_make(AnagoPipeline *pipeline, int step, AnagoRow *parent);
+extern PGDLLEXPORT AnagoRow *anago_row_make(AnagoPipeline *pipeline, int step, AnagoRow *parent);
 
 /*
  * The columns of a row that is to be probed for in `step`, as bytes; the row
  * is bound by that.  Returns how many, or -1 if they are more than `max`.
  */
-extern int	anago_row_pack(AnagoPipeline *pipeline, AnagoRow *row, int step,
+extern PGDLLEXPORT int	anago_row_pack(AnagoPipeline *pipeline, AnagoRow *row, int step,
 						   char *bytes, int max);
 
 /* That row again, perhaps in another process, bound, with one reference. */
-extern AnagoRow *anago_row_unpack(AnagoPipeline *pipeline, int step, char *bytes);
+extern PGDLLEXPORT AnagoRow *anago_row_unpack(AnagoPipeline *pipeline, int step, char *bytes);
 
 /* Give up one reference. */
-extern void anago_row_release(AnagoPipeline *pipeline, AnagoRow *row);
+extern PGDLLEXPORT void anago_row_release(AnagoPipeline *pipeline, AnagoRow *row);
 
 /*
  * Make the wide slot hold that row's columns; later steps' are undefined.
  * pipeline->bound remembers it, so that binding the same row again is free, and
  * so is binding the parent of a row.
  */
-extern void anago_row_bind_other(AnagoPipeline *pipeline, AnagoRow *row);
+extern PGDLLEXPORT void anago_row_bind_other(AnagoPipeline *pipeline, AnagoRow *row);
 
 static inline void
 anago_row_bind(AnagoPipeline *pipeline, AnagoRow *row)

@@ -21,6 +21,7 @@
 #include "nodes/execnodes.h"
 #include "utils/snapshot.h"
 
+#include "operators.h"
 #include "pipeline/counters.h"
 #include "pipeline/op.h"
 #include "sched/sched.h"
@@ -48,6 +49,7 @@ typedef struct AnagoPeers
 
 struct AnagoPipeline
 {
+	AnagoOperators operators;	/* what it is made of */
 	PlanState  *ps;				/* the CustomScanState */
 	EState	   *estate;
 	Snapshot	snapshot;

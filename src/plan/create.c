@@ -16,6 +16,7 @@
 #include "nodes/extensible.h"
 #include "nodes/plannodes.h"
 
+#include "operators.h"
 #include "plan/create.h"
 
 static const CustomScanMethods *scan_methods = NULL;
@@ -51,6 +52,7 @@ describe_pipeline(PlannerInfo *root, const AnagoPath *apath, List *custom_plans)
 
 	desc->child_source = apath->source != NULL;
 	desc->may_stop = anago_may_stop(root, apath->cpath.path.pathkeys);
+	desc->operators = anago_operators_choose();
 	if (desc->child_source)
 		plans = list_delete_first(plans);
 

@@ -70,30 +70,30 @@ extern void anago_sched_expect_rows(AnagoSched *sched, int patience,
 extern void anago_sched_reset(AnagoSched *sched);
 
 /* A new task, zeroed, ready to run.  Never fails but by out of memory. */
-extern AnagoTask *anago_sched_spawn(AnagoSched *sched, const AnagoTaskOps *ops,
+extern PGDLLEXPORT AnagoTask *anago_sched_spawn(AnagoSched *sched, const AnagoTaskOps *ops,
 									int depth);
 
 /* The running task goes on, from the start, as a task of another kind. */
-extern void anago_sched_become(AnagoSched *sched, AnagoTask *task,
+extern PGDLLEXPORT void anago_sched_become(AnagoSched *sched, AnagoTask *task,
 							   const AnagoTaskOps *ops, int depth);
 
 /*
  * Tasks that may yet be spawned at that depth within its bound and the limit
  * of memory (can be < 0).
  */
-extern int	anago_sched_room(const AnagoSched *sched, int depth);
+extern PGDLLEXPORT int	anago_sched_room(const AnagoSched *sched, int depth);
 
 /*
  * A task of that depth was seen to take so many bytes beside its slot: others
  * there may come to do so, too, and are counted with that from now on.
  */
-extern void anago_sched_expect(AnagoSched *sched, int depth, Size bytes);
+extern PGDLLEXPORT void anago_sched_expect(AnagoSched *sched, int depth, Size bytes);
 
 /* Is memory what there may be no room for? */
-extern bool anago_sched_is_short(const AnagoSched *sched);
+extern PGDLLEXPORT bool anago_sched_is_short(const AnagoSched *sched);
 
 /* Could the process have more reads in flight than are wanted? */
-extern bool anago_sched_has_use(const AnagoSched *sched);
+extern PGDLLEXPORT bool anago_sched_has_use(const AnagoSched *sched);
 
 static inline bool
 anago_sched_has_room(const AnagoSched *sched, int depth)

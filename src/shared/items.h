@@ -61,41 +61,41 @@ typedef enum AnagoTaken
  * Claim numbers *from .. *to - 1 out of `n`; false: none is left.  `in_parts`:
  * as many as one of source->nparts equal parts has.
  */
-extern bool anago_claim(AnagoShare *share, int n, bool in_parts, int *from, int *to);
+extern PGDLLEXPORT bool anago_claim(AnagoShare *share, int n, bool in_parts, int *from, int *to);
 
 /*
  * Publish an item with its first batch.  False: there is no slot for it, or
  * there is enough work already.
  */
-extern bool anago_item_publish(AnagoShare *share, int op, const char *bytes, int nbytes,
+extern PGDLLEXPORT bool anago_item_publish(AnagoShare *share, int op, const char *bytes, int nbytes,
 							   const AnagoBatch *batch, AnagoItem *item);
 
 /* Would an item be published now?  A cheap look without locks. */
-extern bool anago_item_welcome(const AnagoShare *share);
+extern PGDLLEXPORT bool anago_item_welcome(const AnagoShare *share);
 
 /*
  * Take a piece.  `to` is the caller's copy of the batch (seq 0: none); if
  * another batch is current it is copied there first.
  */
-extern AnagoTaken anago_item_take(AnagoShare *share, AnagoItem item, AnagoBatch *to,
+extern PGDLLEXPORT AnagoTaken anago_item_take(AnagoShare *share, AnagoItem item, AnagoBatch *to,
 								  int *piece);
 
 /*
  * Offer the batch behind number `from->seq - 1`.  False: somebody else was
  * faster, and it is not this batch.
  */
-extern bool anago_item_install(AnagoShare *share, AnagoItem item, const AnagoBatch *from);
+extern PGDLLEXPORT bool anago_item_install(AnagoShare *share, AnagoItem item, const AnagoBatch *from);
 
 /*
  * An item that this process has not entered; false: there is none.  Copies what
  * it is (ANAGO_ITEM_BYTES).  The process has entered it by that.
  */
-extern bool anago_item_enter(AnagoShare *share, AnagoItem *item, int *op, char *bytes);
+extern PGDLLEXPORT bool anago_item_enter(AnagoShare *share, AnagoItem *item, int *op, char *bytes);
 
 /* Is there one to be entered? */
-extern bool anago_item_to_enter(const AnagoShare *share);
+extern PGDLLEXPORT bool anago_item_to_enter(const AnagoShare *share);
 
 /* Give back the items that a node has not worked at to the end. */
-extern void anago_items_drop(AnagoPool *pool, int node);
+extern PGDLLEXPORT void anago_items_drop(AnagoPool *pool, int node);
 
 #endif							/* ANAGO_ITEMS_H */

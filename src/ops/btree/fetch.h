@@ -17,6 +17,6 @@
  * ANAGO_CALL.  At its end there are no matches any more.  The task may have become
  * a heap task by then, for the last of them, and is a walk no longer.
  */
-extern AnagoVerdict anago_fetch(AnagoWalk *walk);
+extern PGDLLEXPORT AnagoVerdict anago_fetch(AnagoWalk *walk);
 
 #endif							/* ANAGO_FETCH_H */

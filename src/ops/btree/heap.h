@@ -17,8 +17,8 @@
  * that takes a reference to the probe and to the matches; become makes the
  * running task, which has both already, that task.
  */
-extern void anago_heap_spawn(AnagoProbe *probe, AnagoMatches *matches, int from, int to);
-extern void anago_heap_become(AnagoTask *task, AnagoProbe *probe,
+extern PGDLLEXPORT void anago_heap_spawn(AnagoProbe *probe, AnagoMatches *matches, int from, int to);
+extern PGDLLEXPORT void anago_heap_become(AnagoTask *task, AnagoProbe *probe,
 							  AnagoMatches *matches, int from, int to);
 
 /*
@@ -27,16 +27,16 @@ extern void anago_heap_become(AnagoTask *task, AnagoProbe *probe,
  * how far it came, `from` if it can't be done.  After it anago_heap_next must
  * be called until it returns false, which ends the visit.
  */
-extern int	anago_heap_visit(AnagoProbe *probe, AnagoMatches *matches, int from, int to);
+extern PGDLLEXPORT int	anago_heap_visit(AnagoProbe *probe, AnagoMatches *matches, int from, int to);
 
 /*
  * Put the visit's next match that is to go on into the wide slot.  Where rows
  * have taken all memory the visit ends before its time, and *to is set back to
  * the match that is to be looked up next.
  */
-extern bool anago_heap_next(AnagoProbe *probe, AnagoMatches *matches, int *to);
+extern PGDLLEXPORT bool anago_heap_next(AnagoProbe *probe, AnagoMatches *matches, int *to);
 
 /* Let go of the pin of a visit that was given up half way. */
-extern void anago_heap_abandon(AnagoStep *step);
+extern PGDLLEXPORT void anago_heap_abandon(AnagoStep *step);
 
 #endif							/* ANAGO_HEAP_H */

@@ -49,8 +49,8 @@ typedef struct AnagoRangeKind
 	void		(*keep) (struct AnagoWalk *walk, Page page, OffsetNumber child);
 } AnagoRangeKind;
 
-extern PGDLLIMPORT const AnagoRangeKind anago_range_parent;
-extern PGDLLIMPORT const AnagoRangeKind anago_range_right_links;
+extern PGDLLEXPORT const AnagoRangeKind anago_range_parent;
+extern PGDLLEXPORT const AnagoRangeKind anago_range_right_links;
 
 /*
  * Matches of a leaf are looked up in the heap by visits of its blocks.  How many
@@ -74,7 +74,7 @@ typedef struct AnagoVisitKind
 	int			(*run) (const struct AnagoMatches *matches, int from);
 } AnagoVisitKind;
 
-extern PGDLLIMPORT const AnagoVisitKind anago_visit_by_block;
-extern PGDLLIMPORT const AnagoVisitKind anago_visit_by_row;
+extern PGDLLEXPORT const AnagoVisitKind anago_visit_by_block;
+extern PGDLLEXPORT const AnagoVisitKind anago_visit_by_row;
 
 #endif							/* ANAGO_KINDS_H */

@@ -13,7 +13,7 @@
 #include "ops/btree/btree.h"
 
 /* Work area of a step. */
-extern AnagoFound *anago_found_create(MemoryContext context);
+extern PGDLLEXPORT AnagoFound *anago_found_create(MemoryContext context);
 
 /*
  * Matches of combinations from .. to - 1, for which the keys are bound, on a
@@ -21,7 +21,7 @@ extern AnagoFound *anago_found_create(MemoryContext context);
  * in one chunk of pipeline->context with one reference, or NULL if there are
  * none.  *goes_on says whether any of them goes on right of this page.
  */
-extern AnagoMatches *anago_leaf_collect(AnagoProbe *probe, Buffer buf,
+extern PGDLLEXPORT AnagoMatches *anago_leaf_collect(AnagoProbe *probe, Buffer buf,
 										bool from_start, int from, int to,
 										bool *goes_on);
 
@@ -30,6 +30,6 @@ extern AnagoMatches *anago_leaf_collect(AnagoProbe *probe, Buffer buf,
  * look the visibility map up for an index-only step, else put the matches
  * into heap order.
  */
-extern void anago_leaf_prepare(AnagoStep *step, AnagoMatches *matches);
+extern PGDLLEXPORT void anago_leaf_prepare(AnagoStep *step, AnagoMatches *matches);
 
 #endif							/* ANAGO_LEAF_H */

@@ -24,13 +24,13 @@ typedef struct AnagoAhead
 	Buffer		buf[ANAGO_AHEAD];	/* these, by hit modulo ANAGO_AHEAD; hints */
 } AnagoAhead;
 
-extern void anago_matches_touch(AnagoStep *step, AnagoMatches *matches, int next,
+extern PGDLLEXPORT void anago_matches_touch(AnagoStep *step, AnagoMatches *matches, int next,
 								AnagoAhead *ahead);
 
 /* The heap tuple of a match is dead to everybody. */
-extern void anago_matches_kill(AnagoStep *step, AnagoMatches *matches, int which);
+extern PGDLLEXPORT void anago_matches_kill(AnagoStep *step, AnagoMatches *matches, int which);
 
 /* Give up one reference; with the last, dead matches are marked in the leaf. */
-extern void anago_matches_release(AnagoStep *step, AnagoMatches *matches);
+extern PGDLLEXPORT void anago_matches_release(AnagoStep *step, AnagoMatches *matches);
 
 #endif							/* ANAGO_MATCHES_H */

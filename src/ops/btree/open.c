@@ -61,8 +61,8 @@ anago_step_open(AnagoStep *step, const AnagoStepDesc *desc, int parts)
 								exec_rt_fetch(desc->scanrelid, pipeline->estate)->rellockmode);
 	step->heap_slot = MakeSingleTupleTableSlot(RelationGetDescr(step->heap),
 											   &TTSOpsHeapTuple);
-	step->range = &anago_range_parent;
-	step->visits = &anago_visit_by_block;
+	step->range = pipeline->operators.methods[ANAGO_ROLE_RANGE];
+	step->visits = pipeline->operators.methods[ANAGO_ROLE_HEAP_VISIT];
 	step->inner = anago_inner_create(pipeline->whole, &pipeline->memory, parts);
 	if (step->visit == NULL)
 		create_areas(step);

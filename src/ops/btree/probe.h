@@ -19,28 +19,28 @@
  * A probe of `row`, which must be bound and whose reference goes to the probe;
  * the caller spawns a task for it.
  */
-extern AnagoProbe *anago_probe_make(AnagoStep *step, AnagoRow *row);
+extern PGDLLEXPORT AnagoProbe *anago_probe_make(AnagoStep *step, AnagoRow *row);
 
 /* A probe of the unit row, for which no task is spawned yet, held as by one. */
-extern AnagoProbe *anago_probe_hold(AnagoStep *step);
+extern PGDLLEXPORT AnagoProbe *anago_probe_hold(AnagoStep *step);
 
 /*
  * The wide slot holds the outer row and a candidate's columns: does it
  * satisfy filter and join condition, and is it to go on?
  */
-extern bool anago_probe_match(AnagoProbe *probe);
+extern PGDLLEXPORT bool anago_probe_match(AnagoProbe *probe);
 
 /*
  * To be asked by each task of a probe before it ends.  True: it is the last
  * one, and no match was found that keeps the outer row from being extended by
  * NULLs.
  */
-extern bool anago_probe_is_unmatched(const AnagoProbe *probe);
+extern PGDLLEXPORT bool anago_probe_is_unmatched(const AnagoProbe *probe);
 
 /* Such a probe: does the wide slot now hold that row, and is it to go on? */
-extern bool anago_probe_unmatched(AnagoProbe *probe);
+extern PGDLLEXPORT bool anago_probe_unmatched(AnagoProbe *probe);
 
 /* A task of the probe ends; the last one takes the probe with it. */
-extern void anago_probe_release(AnagoProbe *probe);
+extern PGDLLEXPORT void anago_probe_release(AnagoProbe *probe);
 
 #endif							/* ANAGO_PROBE_H */

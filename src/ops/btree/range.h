@@ -14,13 +14,13 @@
 #include "ops/btree/span.h"
 
 /* Spawn the task that finds a probe's index entries; keys are evaluated. */
-extern void anago_range_spawn(AnagoProbe *probe);
+extern PGDLLEXPORT void anago_range_spawn(AnagoProbe *probe);
 
 /* Spawn the task that walks a span, of a range that somebody else opened. */
-extern void anago_range_spawn_span(AnagoProbe *probe, AnagoSpan *span);
+extern PGDLLEXPORT void anago_range_spawn_span(AnagoProbe *probe, AnagoSpan *span);
 
 /* Know the index, and bind the keys, of one combination. */
-extern void anago_range_prepare(AnagoProbe *probe);
+extern PGDLLEXPORT void anago_range_prepare(AnagoProbe *probe);
 
 /* The probe of the source's unit row, whose ranges all processes share. */
 static inline bool

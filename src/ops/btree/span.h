@@ -64,25 +64,25 @@ anago_span_is_shared(const AnagoSpan *span)
 }
 
 /* An empty one, in pipeline->context. */
-extern AnagoSpan *anago_span_create(AnagoPipeline *pipeline, int combo, int combo_end);
-extern void anago_span_free(AnagoPipeline *pipeline, AnagoSpan *span);
+extern PGDLLEXPORT AnagoSpan *anago_span_create(AnagoPipeline *pipeline, int combo, int combo_end);
+extern PGDLLEXPORT void anago_span_free(AnagoPipeline *pipeline, AnagoSpan *span);
 
 /*
  * One that another process has published: an empty one, and the row that is
  * probed for, which is bound, and whose reference is the caller's.
  */
-extern AnagoSpan *anago_span_enter(AnagoOp *op, AnagoItem item, char *bytes,
+extern PGDLLEXPORT AnagoSpan *anago_span_enter(AnagoOp *op, AnagoItem item, char *bytes,
 								   AnagoRow **row);
 
 /*
  * A page of level 1 is what comes next, from its child `child` on; the step's
  * keys are bound.
  */
-extern void anago_span_page(AnagoStep *step, AnagoSpan *span, Page page,
+extern PGDLLEXPORT void anago_span_page(AnagoStep *step, AnagoSpan *span, Page page,
 							OffsetNumber child, bool from_start);
 
 /* Describe that page and what of it is in the range; but for its number. */
-extern void anago_batch_fill(AnagoStep *step, AnagoBatch *batch, Page page,
+extern PGDLLEXPORT void anago_batch_fill(AnagoStep *step, AnagoBatch *batch, Page page,
 							 OffsetNumber child, bool from_start);
 
 /*
@@ -90,14 +90,14 @@ extern void anago_batch_fill(AnagoStep *step, AnagoBatch *batch, Page page,
  * be read, and given to anago_span_page().  Publishes the span where that is of
  * use and `probe` allows it.
  */
-extern AnagoTaken anago_span_next(AnagoProbe *probe, AnagoSpan *span);
+extern PGDLLEXPORT AnagoTaken anago_span_next(AnagoProbe *probe, AnagoSpan *span);
 
 /*
  * A copy of the separator right of a child of a page of level 1, in
  * pipeline->context: the bound of what a leaf task reads.  NULL is none.
  */
-extern IndexTuple anago_bound_copy(AnagoPipeline *pipeline, Page page, OffsetNumber child);
-extern IndexTuple anago_bound_dup(AnagoPipeline *pipeline, IndexTuple bound);
-extern void anago_bound_free(AnagoPipeline *pipeline, IndexTuple bound);
+extern PGDLLEXPORT IndexTuple anago_bound_copy(AnagoPipeline *pipeline, Page page, OffsetNumber child);
+extern PGDLLEXPORT IndexTuple anago_bound_dup(AnagoPipeline *pipeline, IndexTuple bound);
+extern PGDLLEXPORT void anago_bound_free(AnagoPipeline *pipeline, IndexTuple bound);
 
 #endif							/* ANAGO_SPAN_H */

@@ -47,16 +47,16 @@ typedef struct AnagoWalk
 StaticAssertDecl(sizeof(AnagoWalk) <= ANAGO_TASK_SIZE, "task fits its slot");
 
 /* Reads one leaf, and those that were split off from it. */
-extern PGDLLIMPORT const AnagoTaskOps anago_leaf_task;
+extern PGDLLEXPORT const AnagoTaskOps anago_leaf_task;
 
 /* A task of the probe's. */
-extern AnagoWalk *anago_walk_spawn(AnagoProbe *probe, const AnagoTaskOps *ops, int depth);
+extern PGDLLEXPORT AnagoWalk *anago_walk_spawn(AnagoProbe *probe, const AnagoTaskOps *ops, int depth);
 
 /*
  * Stand where the run that was found begins, the first combination of which is
  * `combo`.
  */
-extern void anago_walk_start(AnagoWalk *walk, int combo, AnagoNextRun *run);
+extern PGDLLEXPORT void anago_walk_start(AnagoWalk *walk, int combo, AnagoNextRun *run);
 
 /* Bind the step's keys to the walk's run. */
 static inline void
@@ -71,11 +71,11 @@ anago_walk_bind(AnagoWalk *walk)
  * is valid, and given to anago_walk_page(), pinned; the pin is given up.  After
  * that `matches` is what a leaf had, or NULL, and blkno what comes next.
  */
-extern void anago_walk_copies(AnagoWalk *walk);
-extern void anago_walk_page(AnagoWalk *walk, Buffer buf);
+extern PGDLLEXPORT void anago_walk_copies(AnagoWalk *walk);
+extern PGDLLEXPORT void anago_walk_page(AnagoWalk *walk, Buffer buf);
 
 /* Let go of its bounds; or of all that it holds, but for the probe. */
-extern void anago_walk_free_bounds(AnagoWalk *walk);
-extern void anago_walk_end(AnagoWalk *walk);
+extern PGDLLEXPORT void anago_walk_free_bounds(AnagoWalk *walk);
+extern PGDLLEXPORT void anago_walk_end(AnagoWalk *walk);
 
 #endif							/* ANAGO_WALK_H */
