@@ -8,6 +8,10 @@ PLANNER_OFF = {"enable_hashjoin": 0.6, "enable_mergejoin": 0.6,
                "enable_material": 0.3, "enable_sort": 0.2,
                "enable_hashagg": 0.2, "enable_incremental_sort": 0.2}
 
+# Implementations of parts of a pipeline, most often the usual ones.
+OPERATORS = ("", "", "", "range=right_links", "heap_visit=by_row",
+             "range=right_links, heap_visit=by_row")
+
 INFLIGHT = (1, 2, 3, 4, 7, 16, 64, 256, 1024, 16384)
 
 
@@ -49,7 +53,8 @@ def anago(rng, methods, modes, method=None) -> dict:
             "anago.mode": rng.choices(
                 modes, [5 if mode == "ooo" else 1 for mode in modes])[0],
             "anago.io_method": method or rng.choice(methods),
-            "anago.max_inflight_reads": rng.choice(INFLIGHT)}
+            "anago.max_inflight_reads": rng.choice(INFLIGHT),
+            "anago.operators": rng.choice(OPERATORS)}
     if made["anago.io_method"] == "sim":
         made.update(simulator(rng))
     return made
