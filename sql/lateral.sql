@@ -62,14 +62,14 @@ select line from anago_plan('select d1.name, d2.name, p.amount from e1 d1 join (
 -- an error in the inner pipeline, and the next query
 select count(*) from e1 d1 join (e2 d2 join fact f on f.k2 = d2.id) on f.k1 = d1.id and 1 / (d1.id - 17) + f.amount > d2.v where d1.v = 3;
 select count(*) from e1 d1 join (e2 d2 join fact f on f.k2 = d2.id) on f.k1 = d1.id where d1.v = 3 and d2.v = 2;
--- left to core: tables that are soon cached, of which each loop finds little
+-- left to core: a table that is soon cached, of which each run finds little
 reset anago.debug_force;
-reset enable_bitmapscan;
 select count(*) from anago_plan('select d1.name, d2.name, f.amount from e1 d1 join (e2 d2 join fact f on f.k2 = d2.id) on f.k1 = d1.id
 	where d1.v = 3 and d2.v = 2') line where line ~ 'Anago';
 reset anago.enable;
 reset enable_memoize;
 reset enable_material;
+reset enable_bitmapscan;
 reset enable_mergejoin;
 reset enable_hashjoin;
 reset join_collapse_limit;

@@ -109,7 +109,7 @@ class Partitions(Kind):
     def _star(self, where) -> str:
         """Keys of two tables, of which one is further out."""
         inner = self.pick("by_range", "by_list", "by_hash", "one_table")
-        key = self.pick("f.id = d.id", "f.at = d.id + a.k", "f.k = d.id")
+        key = self.pick("f.id = d.id", "f.at = d.id + 3", "f.k = d.id")
         far = self.pick("f.k = a.k", "f.at >= a.at", "f.id < a.id + 300")
         self.draft.settings["join_collapse_limit"] = "1"
         return (f"select a.id, d.id, f.id, f.at from one_table a\n {self.pick('', 'left ')}"
