@@ -12,7 +12,7 @@ PGFILEDESC = "anago - selective queries run out of order"
 OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c src/*/*/*.c)))
 
 # Order matters only for the first, which creates what the others use.
-REGRESS = setup scan order bounds lists join param partition security explain settings cursor \
+REGRESS = setup scan inorder order bounds lists join param partition security explain settings cursor \
 	stats dml corner ahead parallel \
 	columns onetime placeholder rowcmp memory demand partinner lateral skip dive operators
 REGRESS_OPTS = --load-extension=anago

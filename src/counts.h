@@ -77,6 +77,7 @@ typedef struct AnagoCountDesc
 	COUNT(live_peak, .sum = ANAGO_PEAK, SHOWN("Peak Tasks", TASKS, "  Peak: ")) \
 	COUNT(task_size, .sum = ANAGO_PEAK, .unit = ANAGO_UNIT_BYTES, SHOWN("Task Size", TASKS, " of ")) \
 	COUNT(memory, .unit = ANAGO_UNIT_KB, SHOWN("Memory", TASKS, "  Memory: ")) \
+	COUNT(kept_peak, .sum = ANAGO_PEAK, SHOWN("Peak Rows Kept", TASKS, "  Kept: "), .quiet = true) \
 	COUNT(reads, COLUMN("reads"), SHOWN("Reads Issued", READS, " issued="), EACH("  Reads: issued=")) \
 	COUNT(shared_reads, COLUMN("shared_reads"), SHOWN("Shared Reads", READS, " shared=")) \
 	COUNT(collected) \
@@ -116,6 +117,7 @@ typedef struct AnagoCountDesc
  *		tasks, stalls		tasks spawned; times that one had to wait for room
  *		live_peak			most tasks alive together, each of task_size bytes
  *		memory				bytes, at the peak
+ *		kept_peak			most rows that waited for their turn, of an order
  *		reads, collected	reads issued; those that a task came for, while
  *		given_up			nobody came for these: a LIMIT was reached...
  *		shared_reads		waiters that joined another's read

@@ -24,6 +24,7 @@ static const struct
 	[ANAGO_ROLE_STEP] = {"step", "btree"},
 	[ANAGO_ROLE_APPEND_STEP] = {"append_step", "btree"},
 	[ANAGO_ROLE_SINK] = {"sink", "executor"},
+	[ANAGO_ROLE_ORDERED_SINK] = {"ordered_sink", "executor"},
 	[ANAGO_ROLE_RANGE] = {"range", "parent"},
 	[ANAGO_ROLE_HEAP_VISIT] = {"heap_visit", "by_block"},
 };

@@ -39,6 +39,7 @@ typedef enum AnagoRole
 	ANAGO_ROLE_STEP,			/* the same */
 	ANAGO_ROLE_APPEND_STEP,		/* the same */
 	ANAGO_ROLE_SINK,			/* the same */
+	ANAGO_ROLE_ORDERED_SINK,	/* the same; where rows leave in order */
 	ANAGO_ROLE_RANGE,			/* AnagoRangeKind (ops/btree/kinds.h) */
 	ANAGO_ROLE_HEAP_VISIT,		/* AnagoVisitKind (ops/btree/kinds.h) */
 	ANAGO_ROLES

@@ -216,6 +216,22 @@ show_processes(const ExplainCxt *cxt, AnagoCounters *all)
 	ExplainCloseGroup("Processes", "Processes", false, cxt->es);
 }
 
+/* Whose order do rows leave in? */
+static void
+show_order(const ExplainCxt *cxt)
+{
+	static const char *const orders[] = {
+		[ANAGO_ORDER_FORWARD] = "Forward",
+		[ANAGO_ORDER_BACKWARD] = "Backward"
+	};
+	const AnagoPipelineDesc *desc = cxt->state->desc;
+
+	if (desc->order != ANAGO_ORDER_NONE)
+		ExplainPropertyText("Order Kept",
+							desc->child_source ? "Child Plan" : orders[desc->order],
+							cxt->es);
+}
+
 void
 anago_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
@@ -233,6 +249,7 @@ anago_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 
 	if (state->desc->operators != NULL)
 		ExplainPropertyText("Operators", state->desc->operators, es);
+	show_order(&cxt);
 	anago_explain_expr(&cxt.ex, "One-Time Filter", state->desc->gate);
 	ExplainOpenGroup("Steps", "Steps", false, es);
 	for (int i = 0; i < state->desc->nsteps; i++)

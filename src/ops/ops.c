@@ -7,7 +7,8 @@
  *	  child.c	source: a core plan
  *	  btree/	step: probes of a B-tree index (btree/step.c)
  *	  btree/	step: the same of several tables (btree/append.c)
- *	  emit.c	sink: the executor
+ *	  emit.c	sink: the executor, rows in no order
+ *	  retire.c	sink: the executor, rows in order
  *
  *-------------------------------------------------------------------------
  */
@@ -22,6 +23,7 @@ static const AnagoImplementation implementations[] = {
 	{"step", "btree", &anago_step_kind},
 	{"append_step", "btree", &anago_append_kind},
 	{"sink", "executor", &anago_emit_kind},
+	{"ordered_sink", "executor", &anago_retire_kind},
 	{"range", "parent", &anago_range_parent},
 	{"range", "right_links", &anago_range_right_links},
 	{"heap_visit", "by_block", &anago_visit_by_block},

@@ -18,6 +18,7 @@ extern PGDLLEXPORT const AnagoOpKind anago_child_kind;
 extern PGDLLEXPORT const AnagoOpKind anago_step_kind;
 extern PGDLLEXPORT const AnagoOpKind anago_append_kind;
 extern PGDLLEXPORT const AnagoOpKind anago_emit_kind;
+extern PGDLLEXPORT const AnagoOpKind anago_retire_kind;
 
 /* All of that, and which parts of a step there are, by role and name. */
 extern PGDLLEXPORT const AnagoOperatorModule anago_own_operators;

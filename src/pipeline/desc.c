@@ -8,7 +8,7 @@
  *
  *		custom_private
  *			[PRIVATE_NUMBERS]	ANAGO_LAYOUT; smallest member of custom_relids;
- *								child source?
+ *								child source?  may stop?  order
  *			[PRIVATE_STEPS]		one list for each step:
  *				[STEP_NUMBERS]		scanrelid, index-only?, jointype, unique?
  *				[STEP_INDEX]		OID of the index
@@ -49,7 +49,8 @@ enum
 	NUMBER_LAYOUT,
 	NUMBER_MIN_RELID,
 	NUMBER_CHILD_SOURCE,
-	NUMBER_MAY_STOP
+	NUMBER_MAY_STOP,
+	NUMBER_ORDER
 };
 
 enum
@@ -173,8 +174,9 @@ anago_desc_write(CustomScan *cscan, const AnagoPipelineDesc *desc,
 
 	cscan->custom_exprs = exprs;
 	cscan->custom_private =
-		list_make5(list_make4_int(ANAGO_LAYOUT, bms_next_member(relids, -1),
-								  desc->child_source, desc->may_stop),
+		list_make5(list_make5_int(ANAGO_LAYOUT, bms_next_member(relids, -1),
+								  desc->child_source, desc->may_stop,
+								  desc->order),
 				   steps, fillers, attnos, operators);
 }
 
@@ -300,6 +302,7 @@ anago_desc_read(const CustomScan *cscan)
 
 	desc->child_source = list_nth_int(numbers, NUMBER_CHILD_SOURCE) != 0;
 	desc->may_stop = list_nth_int(numbers, NUMBER_MAY_STOP) != 0;
+	desc->order = (AnagoDescOrder) list_nth_int(numbers, NUMBER_ORDER);
 
 	if (operators != NIL)
 		desc->operators = strVal(linitial(operators));

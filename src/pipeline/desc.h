@@ -165,9 +165,18 @@ typedef struct AnagoColumnDesc
  */
 #define ANAGO_PATIENCE_FOR_A_STEP	3
 
+/* Whose order rows leave in; backward: of the unit source's step alone. */
+typedef enum AnagoDescOrder
+{
+	ANAGO_ORDER_NONE,
+	ANAGO_ORDER_FORWARD,		/* that of step 0's index, or of the child plan */
+	ANAGO_ORDER_BACKWARD		/* the reverse of step 0's index */
+} AnagoDescOrder;
+
 typedef struct AnagoPipelineDesc
 {
 	bool		child_source;	/* source is custom_plans[0], else unit */
+	AnagoDescOrder order;
 	bool		may_stop;		/* not all rows may come to be wanted: LIMIT... */
 	char	   *operators;		/* chosen in place of ours, or NULL (operators.h) */
 	List	   *gate;			/* one-time conditions, without which there are

@@ -128,6 +128,12 @@ typedef struct AnagoOpKind
 	 * in anago.mode = static: anago_segment_source(), zeroed.
 	 */
 	Size		source_size;
+
+	/*
+	 * A sink's, where rows leave in order: rows that it has kept at the head of
+	 * the order may leave (sched/places.h).  Else NULL.
+	 */
+	void		(*turn) (AnagoOp *op);
 } AnagoOpKind;
 
 struct AnagoOp

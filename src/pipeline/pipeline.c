@@ -90,7 +90,7 @@ kind_at(const AnagoPipeline *pipeline, const AnagoPipelineDesc *desc, int index)
 	if (index == ANAGO_STEP_SOURCE)
 		role = desc->child_source ? ANAGO_ROLE_CHILD_SOURCE : ANAGO_ROLE_UNIT_SOURCE;
 	else if (index == desc->nsteps)
-		role = ANAGO_ROLE_SINK;
+		role = desc->order == ANAGO_ORDER_NONE ? ANAGO_ROLE_SINK : ANAGO_ROLE_ORDERED_SINK;
 	else if (desc->steps[index].nmembers > 0)
 		role = ANAGO_ROLE_APPEND_STEP;
 	return pipeline->operators.methods[role];
@@ -101,6 +101,7 @@ static void
 begin_ops(AnagoPipeline *pipeline, const AnagoPipelineDesc *desc, int eflags)
 {
 	anago_operators_find(desc->operators, &pipeline->operators);
+	pipeline->order = desc->order;
 	pipeline->nsteps = desc->nsteps;
 	pipeline->ops = palloc0(sizeof(AnagoOp *) * (desc->nsteps + 2));
 	for (int i = 0; i < desc->nsteps + 2; i++)
@@ -168,9 +169,40 @@ expect_rows(AnagoPipeline *pipeline)
 		may_stop = quota->may_stop;
 		wanted = quota->wanted;
 	}
+	/* what waits for its turn is bounded by what has been taken */
+	if (pipeline->order != ANAGO_ORDER_NONE)
+		may_stop = true;
 	anago_sched_expect_rows(pipeline->sched,
 							may_stop ? ANAGO_PATIENCE_FOR_A_STEP * pipeline->nsteps : 0,
 							wanted, quota != NULL && quota->together ? quota : NULL);
+}
+
+/* AnagoSchedOrder.turn */
+static void
+turn(void *arg)
+{
+	AnagoPipeline *pipeline = arg;
+	AnagoOp    *sink = anago_pipeline_op(pipeline, pipeline->nsteps);
+
+	sink->kind->turn(sink);
+}
+
+/*
+ * All that comes from one row of the source, and from one match if that is the
+ * unit row, has the same place; whatever leads to one is what the window bounds.
+ */
+static void
+order_of(AnagoPipeline *pipeline, AnagoSchedOrder *order)
+{
+	const AnagoOp *source = pipeline->ops[0];
+	const AnagoOp *rows = pipeline->child != NULL ? source->next : source->next->next;
+
+	if (pipeline->order == ANAGO_ORDER_NONE)
+		return;
+	order->ndepths = anago_pipeline_op(pipeline, pipeline->nsteps)->depth;
+	order->bounded = Min(rows->depth + 1, order->ndepths);
+	order->turn = turn;
+	order->arg = pipeline;
 }
 
 /*
@@ -182,6 +214,7 @@ begin_engine(AnagoPipeline *pipeline)
 {
 	AnagoPeers *peers = &pipeline->peers;
 	AnagoSchedPeers meet = {0};
+	AnagoSchedOrder order = {0};
 	AnagoBudget *budget = NULL;
 	MemoryContext old;
 
@@ -200,11 +233,12 @@ begin_engine(AnagoPipeline *pipeline)
 	pipeline->engine = AllocSetContextCreate(pipeline->whole, "anago scheduler",
 											 ALLOCSET_DEFAULT_SIZES);
 	MemoryContextSwitchTo(pipeline->engine);
+	order_of(pipeline, &order);
 	pipeline->pages = anago_pages_begin(anago_mode != ANAGO_MODE_OOO,
 										anago_max_inflight_reads, budget,
 										&pipeline->counters->run);
 	pipeline->sched = anago_sched_begin(pipeline->ndepths, pipeline->pages,
-										&pipeline->memory, &meet,
+										&pipeline->memory, &meet, &order,
 										&pipeline->counters->run);
 	MemoryContextSwitchTo(old);
 }

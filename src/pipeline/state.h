@@ -78,6 +78,7 @@ struct AnagoPipeline
 	PlanState  *child;			/* of the source, or NULL: unit source */
 	bool		may_stop;		/* as for anago_pipeline_expect(), of the scan */
 	int64		wanted;			/* that begins next */
+	AnagoDescOrder order;		/* see AnagoPipelineDesc */
 	int			nsteps;
 	AnagoOp   **ops;			/* source, steps, sink */
 	int			ndepths;		/* of all of them */

@@ -50,6 +50,9 @@ mend_cost(Path *path, const Path *core)
 	}
 }
 
+/* By which part of its cost a step is dearer where it keeps an order. */
+#define ANAGO_ORDER_PART		0.02
+
 /* Costs are final: keep them for the steps to come, and for partial paths. */
 static void
 keep_whole(AnagoPath *apath, Cost shared)
@@ -176,6 +179,25 @@ anago_cost_join(PlannerInfo *root, AnagoPath *apath, const NestPath *nest,
 	apath->own_rows = stock->rows * own_loops / outer_rows * step->dive.join_ratio;
 	if (step->dive.known && step->jointype == JOIN_INNER)
 		apath->own_rows = Min(apath->own_rows, own_loops * step->dive.entries);
+}
+
+/*
+ * Make it a path with that order, whose outer side (or NULL) costs what it
+ * does.  Rows that come before their turn are kept, and reads wait for it.
+ */
+void
+anago_keep_order(PlannerInfo *root, AnagoPath *apath, List *pathkeys,
+				 const Path *outer)
+{
+	Path	   *path = &apath->cpath.path;
+	Cost		run = path->total_cost - path->startup_cost;
+	Cost		of_outer = outer ? outer->total_cost - outer->startup_cost : 0;
+
+	path->pathkeys = pathkeys;
+	path->total_cost += Max(run - of_outer, 0) * ANAGO_ORDER_PART +
+		path->rows * cpu_operator_cost;
+	anago_add_ramp(root, apath, pathkeys);
+	keep_whole(apath, apath->shared_cost);
 }
 
 /*

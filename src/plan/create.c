@@ -43,6 +43,18 @@ anago_create_init(const CustomScanMethods *scan, const CustomScanMethods *join)
 	join_methods = join;
 }
 
+static AnagoDescOrder
+order_of(const AnagoPath *apath)
+{
+	const AnagoPathStep *first = linitial(apath->steps);
+
+	if (apath->cpath.path.pathkeys == NIL)
+		return ANAGO_ORDER_NONE;
+	return apath->source == NULL &&
+		first->ipath->indexscandir == BackwardScanDirection ?
+		ANAGO_ORDER_BACKWARD : ANAGO_ORDER_FORWARD;
+}
+
 /* Describe source and steps; columns come later. */
 static AnagoPipelineDesc *
 describe_pipeline(PlannerInfo *root, const AnagoPath *apath, List *custom_plans)
@@ -53,6 +65,7 @@ describe_pipeline(PlannerInfo *root, const AnagoPath *apath, List *custom_plans)
 	desc->child_source = apath->source != NULL;
 	desc->may_stop = anago_may_stop(root, apath->cpath.path.pathkeys);
 	desc->operators = anago_operators_choose();
+	desc->order = order_of(apath);
 	if (desc->child_source)
 		plans = list_delete_first(plans);
 

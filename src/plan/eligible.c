@@ -10,7 +10,9 @@
  */
 #include "postgres.h"
 
+#include "access/genam.h"
 #include "access/htup_details.h"
+#include "access/nbtree.h"
 #include "access/stratnum.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
@@ -144,6 +146,78 @@ anago_index_path_eligible(PlannerInfo *root, IndexPath *ipath)
 		return false;
 	return anago_quals_eligible(root, index->indrestrictinfo) &&
 		index_clauses_eligible(root, ipath);
+}
+
+/* Operators of other libraries don't say whether they do. */
+bool
+anago_operators_keep_order(void)
+{
+	return anago_operators[0] == '\0';
+}
+
+/* Does a condition fix the value of its index column? */
+static bool
+is_equality(const IndexOptInfo *index, int col, const Expr *clause)
+{
+	Oid			opno;
+
+	if (IsA(clause, RowCompareExpr))
+		return false;
+	if (IsA(clause, NullTest))
+		return ((const NullTest *) clause)->nulltesttype == IS_NULL;
+	opno = IsA(clause, OpExpr) ? ((const OpExpr *) clause)->opno :
+		((const ScalarArrayOpExpr *) clause)->opno;
+	return get_op_opfamily_strategy(opno, index->opfamily[col]) ==
+		BTEqualStrategyNumber;
+}
+
+/* Is there a condition on a column behind one without an equality? */
+static bool
+has_gaps(const IndexPath *ipath)
+{
+	bool		fixed[INDEX_MAX_KEYS] = {false};
+	int			last = 0;
+	ListCell   *lc;
+
+	foreach(lc, ipath->indexclauses)
+	{
+		IndexClause *iclause = lfirst_node(IndexClause, lc);
+		int			col = iclause->indexcol;
+		ListCell   *lcq;
+
+		foreach(lcq, iclause->indexquals)
+			fixed[col] |= is_equality(ipath->indexinfo, col,
+									  lfirst_node(RestrictInfo, lcq)->clause);
+		last = Max(last, col);
+	}
+	for (int col = 0; col < last; col++)
+		if (!fixed[col])
+			return true;
+	return false;
+}
+
+/*
+ * Can rows leave in the order that the index path has?  The way to the left
+ * needs separators that are distinct, which indexes of before version 12 don't
+ * have, and does not skip values (backward.c).
+ */
+bool
+anago_order_eligible(const IndexPath *ipath)
+{
+	Relation	index;
+	bool		heapkeyspace;
+	bool		allequalimage;
+
+	if (ipath->path.pathkeys == NIL || !anago_operators_keep_order())
+		return false;
+	if (ipath->indexscandir == ForwardScanDirection)
+		return true;
+	if (has_gaps(ipath))
+		return false;
+	index = index_open(ipath->indexinfo->indexoid, NoLock);
+	_bt_metaversion(index, &heapkeyspace, &allequalimage);
+	index_close(index, NoLock);
+	return heapkeyspace;
 }
 
 /*

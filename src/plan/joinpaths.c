@@ -25,6 +25,7 @@
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
 
 #include "compat.h"
 #include "guc.h"
@@ -134,8 +135,46 @@ is_forced_gather(const Path *path)
 		append_ours(NIL, path->parent->pathlist) != NIL;
 }
 
+/* Core's paths that have an order, for which a child plan is a source as well. */
+static List *
+append_ordered(List *paths, List *pathlist)
+{
+	ListCell   *lc;
+
+	foreach(lc, pathlist)
+	{
+		Path	   *path = lfirst(lc);
+
+		if (path->pathkeys != NIL && path->param_info == NULL &&
+			!anago_is_path(path) && !is_forced_gather(path))
+			paths = list_append_unique_ptr(paths, path);
+	}
+	return paths;
+}
+
 /*
- * Core's cheapest outer path, and all of ours; where a semijoin is done as an
+ * Is an outer path with an order tried for that alone?  One of ours is not if
+ * there is none without, which would cost nearly the same.
+ */
+static bool
+is_for_order(const Path *outer, const RelOptInfo *outerrel)
+{
+	ListCell   *lc;
+
+	if (!anago_is_path(outer))
+		return outer != outerrel->cheapest_total_path;
+	foreach(lc, outerrel->pathlist)
+	{
+		const Path *path = lfirst(lc);
+
+		if (anago_is_path(path) && path->pathkeys == NIL)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Core's cheapest outer path, those with an order, and all of ours; where a semijoin is done as an
  * inner join with its righthand side made unique, only that.
  */
 static List *
@@ -157,6 +196,8 @@ outer_candidates(PlannerInfo *root, RelOptInfo *outerrel, JoinType jointype,
 		result = list_make1(cheapest);
 	if (jointype == JOIN_UNIQUE_OUTER)
 		return result;
+	if (anago_source_eligible(root, outerrel->relids))
+		result = append_ordered(result, outerrel->pathlist);
 	return append_ours(result, outerrel->pathlist);
 }
 
@@ -237,10 +278,11 @@ find_required_outer(PlannerInfo *root, const Path *outer, const Path *inner,
 		 bms_nonempty_difference(wanted, outerrelids));
 }
 
+/* With `ordered`, the order of its outer side is kept, if it is of use above. */
 static void
 try_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer,
 		 const AnagoPathStep *candidate, JoinType jointype,
-		 JoinPathExtraData *extra, bool partial)
+		 JoinPathExtraData *extra, bool partial, bool ordered)
 {
 	Path	   *inner = anago_step_inner(candidate);
 	JoinCostWorkspace workspace;
@@ -252,11 +294,21 @@ try_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer,
 	Path	   *source = outer;
 	Relids		required;
 	bool		has_twin = false;
+	List	   *pathkeys = NIL;
 
 	if (!find_required_outer(root, outer, inner, jointype, extra, &required) ||
 		(required != NULL && partial) ||
 		(outer->param_info != NULL && !can_merge(outer)))
 		return;
+	if (ordered)
+	{
+		/* core counts on no order of what has parameters */
+		if (required != NULL)
+			return;
+		pathkeys = build_join_pathkeys(root, joinrel, jointype, outer->pathkeys);
+		if (pathkeys == NIL)
+			return;
+	}
 	show_whole(outer, &shown);
 	anago_initial_cost_nestloop(root, &workspace, jointype, outer, inner,
 								extra);
@@ -282,9 +334,13 @@ try_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer,
 							&anago_join_path_methods);
 	apath->cpath.path.param_info = nest->jpath.path.param_info;
 	anago_cost_join(root, apath, nest, extra->sjinfo);
+	if (ordered)
+		anago_keep_order(root, apath, pathkeys, outer);
 	*outer = shown;
 	if (partial)
 		anago_submit_partial_path(joinrel, apath);
+	else if (ordered)
+		anago_submit_path(joinrel, apath);
 	else
 	{
 		apath->has_twin = has_twin;
@@ -295,6 +351,21 @@ try_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer,
 	pfree(nest);
 }
 
+/*
+ * Of an outer side that has an order, paths with and without it.  For its order
+ * alone: there is another one without, or it would not be taken otherwise.
+ */
+static void
+try_orders(PlannerInfo *root, RelOptInfo *joinrel, Path *outer,
+		   const AnagoPathStep *candidate, JoinType jointype,
+		   JoinPathExtraData *extra, bool order_alone)
+{
+	if (outer->pathkeys != NIL && anago_operators_keep_order())
+		try_join(root, joinrel, outer, candidate, jointype, extra, false, true);
+	if (outer->pathkeys == NIL || !order_alone)
+		try_join(root, joinrel, outer, candidate, jointype, extra, false, false);
+}
+
 void
 anago_add_join_paths(PlannerInfo *root, RelOptInfo *joinrel,
 					 RelOptInfo *outerrel, RelOptInfo *innerrel,
@@ -303,6 +374,7 @@ anago_add_join_paths(PlannerInfo *root, RelOptInfo *joinrel,
 	List	   *inners;
 	List	   *outers;
 	List	   *partial_outers;
+	bool		unique;
 	ListCell   *lco;
 	ListCell   *lci;
 
@@ -320,19 +392,20 @@ anago_add_join_paths(PlannerInfo *root, RelOptInfo *joinrel,
 		return;
 	outers = outer_candidates(root, outerrel, jointype, extra->sjinfo);
 	partial_outers = partial_outer_candidates(root, joinrel, outerrel, jointype);
-	if (jointype == JOIN_UNIQUE_OUTER)
+	unique = jointype == JOIN_UNIQUE_OUTER;
+	if (unique)
 		jointype = JOIN_INNER;
 	foreach(lco, outers)
 	{
 		foreach(lci, inners)
-			try_join(root, joinrel, lfirst(lco), lfirst(lci), jointype, extra,
-					 false);
+			try_orders(root, joinrel, lfirst(lco), lfirst(lci), jointype, extra,
+					   !unique && is_for_order(lfirst(lco), outerrel));
 	}
 	foreach(lco, partial_outers)
 	{
 		foreach(lci, inners)
 			try_join(root, joinrel, lfirst(lco), lfirst(lci), jointype, extra,
-					 true);
+					 true, false);
 	}
 	if (anago_debug_force)
 		anago_drop_core_paths(joinrel);

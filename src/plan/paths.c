@@ -16,6 +16,8 @@
  */
 #include "postgres.h"
 
+#include <float.h>
+
 #include "nodes/extensible.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
@@ -135,6 +137,23 @@ anago_submit_path(RelOptInfo *rel, AnagoPath *apath)
 	add_path(rel, &apath->cpath.path);
 }
 
+/* Of paths without parameters. */
+static Cost
+cheapest_of_core(const RelOptInfo *rel)
+{
+	Cost		cheapest = DBL_MAX;
+	ListCell   *lc;
+
+	foreach(lc, rel->pathlist)
+	{
+		const Path *path = lfirst(lc);
+
+		if (!anago_is_path(path) && path->param_info == NULL)
+			cheapest = Min(cheapest, path->total_cost);
+	}
+	return cheapest;
+}
+
 /*
  * With anago.debug_force: once there is an anago path, the unparameterized
  * core paths go, however well they are ordered, and all partial ones of core.
@@ -145,6 +164,7 @@ anago_drop_core_paths(RelOptInfo *rel)
 {
 	List	   *keep = NIL;
 	List	   *keep_partial = NIL;
+	Cost		of_core = cheapest_of_core(rel);
 	bool		ours = false;
 	ListCell   *lc;
 
@@ -152,7 +172,8 @@ anago_drop_core_paths(RelOptInfo *rel)
 	{
 		Path	   *path = lfirst(lc);
 
-		ours |= anago_is_path(path) && path->param_info == NULL;
+		ours |= anago_is_path(path) && path->param_info == NULL &&
+			path->total_cost <= of_core;
 		if (path->param_info != NULL || anago_is_path(path))
 			keep = lappend(keep, path);
 	}
@@ -234,10 +255,14 @@ scan_candidates(List *ipaths)
 	{
 		IndexPath  *ipath = lfirst(lc);
 
-		/* Without a condition it is the whole table: only when forced. */
+		/*
+		 * Without a condition it is the whole table: for its order alone, or
+		 * when forced.
+		 */
 		if (ipath->path.param_info == NULL &&
 			(anago_debug_force ||
-			 (ipath->indexclauses != NIL && anago_scan_may_gain(ipath))))
+			 ((ipath->indexclauses != NIL || ipath->path.pathkeys != NIL) &&
+			  anago_scan_may_gain(ipath))))
 			result = lappend(result, ipath);
 	}
 	return result;
@@ -265,16 +290,34 @@ should_remake(RelOptInfo *rel, List *ipaths)
 	return may_match_index(rel);
 }
 
-static void
-add_scan_path(PlannerInfo *root, RelOptInfo *rel, IndexPath *ipath)
+static AnagoPath *
+make_scan_path(PlannerInfo *root, RelOptInfo *rel, IndexPath *ipath)
 {
 	AnagoPathStep *step = anago_make_step(ipath, JOIN_INNER);
 	AnagoPath  *apath;
 
 	apath = anago_make_path(rel, NULL, list_make1(step), &anago_scan_path_methods);
 	anago_cost_scan(root, apath);
-	anago_submit_partial_twin(root, rel, apath);
-	anago_submit_path(rel, apath);
+	return apath;
+}
+
+static void
+add_scan_path(PlannerInfo *root, RelOptInfo *rel, IndexPath *ipath)
+{
+	AnagoPath  *apath;
+
+	if (ipath->indexclauses != NIL || anago_debug_force)
+	{
+		apath = make_scan_path(root, rel, ipath);
+		anago_submit_partial_twin(root, rel, apath);
+		anago_submit_path(rel, apath);
+	}
+	if (anago_order_eligible(ipath))
+	{
+		apath = make_scan_path(root, rel, ipath);
+		anago_keep_order(root, apath, ipath->path.pathkeys, NULL);
+		anago_submit_path(rel, apath);
+	}
 }
 
 void

@@ -28,7 +28,8 @@
  *	  of; a source is not parameterized, nor is a partial path;
  *	- 1 <= length of steps <= ANAGO_MAX_STEPS;
  *	- the source of a partial path is NULL or itself partial;
- *	- AnagoPaths have no pathkeys: rows leave in no order.
+ *	- the pathkeys of an AnagoPath are those of its source, or of the first
+ *	  step's index path; or it has none, and rows leave in no order.
  *
  *-------------------------------------------------------------------------
  */
@@ -100,6 +101,8 @@ extern bool anago_level_eligible(PlannerInfo *root);
 extern bool anago_exprs_eligible(List *exprs);
 extern bool anago_rel_eligible(PlannerInfo *root, RelOptInfo *rel);
 extern bool anago_index_path_eligible(PlannerInfo *root, IndexPath *ipath);
+extern bool anago_operators_keep_order(void);
+extern bool anago_order_eligible(const IndexPath *ipath);
 extern bool anago_join_eligible(PlannerInfo *root, RelOptInfo *joinrel);
 extern bool anago_quals_eligible(PlannerInfo *root, List *rinfos);
 
@@ -142,6 +145,8 @@ extern bool anago_scan_may_gain(const IndexPath *ipath);
 extern void anago_cost_scan(PlannerInfo *root, AnagoPath *path);
 extern void anago_cost_join(PlannerInfo *root, AnagoPath *path,
 							const NestPath *nest, SpecialJoinInfo *sjinfo);
+extern void anago_keep_order(PlannerInfo *root, AnagoPath *path, List *pathkeys,
+							 const Path *outer);
 extern double anago_parallel_divisor(int workers);
 extern bool anago_is_worth_workers(const AnagoPath *path);
 extern int	anago_parallel_workers(const AnagoPath *path);

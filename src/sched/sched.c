@@ -28,6 +28,10 @@
  * Memory.  There is no room either while the query takes more memory than it
  * may (memory.h), but for one task where nothing as deep or deeper lives.
  *
+ * Order.  Where rows leave in order a task that has the head's place is let in
+ * whatever else holds, and is the first to be; the bounds are for the others
+ * (places.h).  So what waits for its turn can't keep out whom it waits for.
+ *
  * Why this ends: tasks of the greatest depth spawn nothing, so each of them
  * is ready or waits for a page, and pages arrive.  When they are gone there is
  * room there, so the next depth goes on, and so forth.  Of the deepest tasks
@@ -45,13 +49,11 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#include "sched/room.h"
 #include "sched/sched.h"
 
 /* Tasks are allocated that many at a time. */
 #define TASKS_PER_CHUNK		32
-
-/* By which part of a difference the weight of a task falls. */
-#define WEIGHT_DECAY		16
 
 /* Wanted reads are issued when that many have gathered... */
 #define ISSUE_BATCH			16
@@ -61,101 +63,52 @@
 
 struct AnagoSched
 {
+	AnagoRoom	room;			/* how many tasks live, and what bounds them */
 	AnagoPages *pages;
-	AnagoMemory *memory;
+	int			ndepths;
+	AnagoOrder *order;			/* or NULL: rows leave in no order */
 	AnagoSchedPeers peers;		/* feed is NULL: none */
 	int			until_tick;		/* tasks */
 	MemoryContext chunks;		/* of tasks */
-	int			ndepths;
 	uint64		ready_depths;	/* bit d: ready[d] is not empty */
 	AnagoTask  *ready[ANAGO_MAX_DEPTHS];
 	AnagoTask  *stalled[ANAGO_MAX_DEPTHS + 1];	/* by what they wait for */
-	int			live[ANAGO_MAX_DEPTHS];
-	AnagoDemand demand;
-	Size		weight[ANAGO_MAX_DEPTHS];	/* bytes that a task there takes */
-	Size		task_bytes;		/* sum over depths of live * weight */
 	int			widest;			/* greatest window_bound() so far */
 	int			nlive;
 	int			nstalled;
 	int			since_poll;
 	AnagoTask  *emitting;
+	AnagoTask  *running;		/* of meaning while one runs */
 	AnagoTask  *free;
 	AnagoCounts *counts;
+	AnagoSchedOrder ordered;
 };
 
 StaticAssertDecl(ANAGO_MAX_DEPTHS <= 64, "ready_depths has 64 bits");
 StaticAssertDecl(ANAGO_MAX_DEPTHS <= ANAGO_PRIORITIES,
 				 "depth is used as the priority of a page wait");
 
-/* Tasks that may live at any depth. */
-static inline int
-window_bound(const AnagoSched *sched)
-{
-	return Max(2 * anago_pages_window(sched->pages), 2);
-}
-
-/* Tasks that may live at one depth. */
-static inline int
-depth_bound(const AnagoSched *sched, int depth)
-{
-	int			bound = window_bound(sched);
-
-	if (sched->demand.patience == 0)
-		return bound;
-	return anago_demand_bound(&sched->demand, sched->live, sched->ndepths, depth,
-							  bound);
-}
-
 /* --- how many live, and what they take --- */
 
 static inline void
 count_in(AnagoSched *sched, int depth)
 {
-	sched->live[depth]++;
-	sched->task_bytes += sched->weight[depth];
+	sched->room.live[depth]++;
+	sched->room.task_bytes += sched->room.weight[depth];
 #ifdef USE_ASSERT_CHECKING
 	/* the window may have been wider before the method was known */
-	sched->widest = Max(sched->widest, window_bound(sched));
-	Assert(sched->live[depth] <= 2 * sched->widest);
+	sched->widest = Max(sched->widest, anago_window_bound(&sched->room));
+	Assert(sched->room.live[depth] <= 2 * sched->widest + (sched->order != NULL));
 #endif
 }
 
 static inline void
 count_out(AnagoSched *sched, int depth)
 {
-	Assert(sched->live[depth] > 0);
-	sched->live[depth]--;
-	anago_demand_task_ended(&sched->demand, depth);
-	sched->task_bytes -= sched->weight[depth];
-}
-
-static inline Size
-memory_taken(const AnagoSched *sched)
-{
-	return sched->memory->used + sched->task_bytes;
-}
-
-/* More is taken than what leaves room for all. */
-static inline bool
-memory_is_short(const AnagoSched *sched)
-{
-	return memory_taken(sched) > sched->memory->half;
-}
-
-/*
- * How many of `room` tasks may be spawned at that depth as far as memory goes.
- */
-static int
-memory_room(const AnagoSched *sched, int depth, int room)
-{
-	Size		half = sched->memory->half;
-
-	if (memory_taken(sched) <= half + half / sched->ndepths * depth)
-		return room;
-	for (int d = depth; d < sched->ndepths; d++)
-		if (sched->live[d] > 0)
-			return 0;
-	return 1;
+	Assert(sched->room.live[depth] > 0);
+	sched->room.live[depth]--;
+	anago_demand_task_ended(&sched->room.demand, depth);
+	sched->room.task_bytes -= sched->room.weight[depth];
 }
 
 /* --- queues: the only code that changes a task's state --- */
@@ -191,6 +144,8 @@ pop_ready(AnagoSched *sched)
 static void
 push_stalled(AnagoSched *sched, AnagoTask *task)
 {
+	if (task->place != NULL)
+		task->place->stalled++;
 	task->state = ANAGO_TASK_STALLED;
 	task->next = sched->stalled[task->stalled_on];
 	sched->stalled[task->stalled_on] = task;
@@ -198,14 +153,48 @@ push_stalled(AnagoSched *sched, AnagoTask *task)
 	sched->counts->stalls++;
 }
 
+/* `at` is where it hangs in its list. */
+static void
+unlink_stalled(AnagoSched *sched, AnagoTask **at)
+{
+	AnagoTask  *task = *at;
+
+	if (task->place != NULL)
+		task->place->stalled--;
+	*at = task->next;
+	sched->nstalled--;
+	push_ready(sched, task);
+}
+
+/* Where rows leave in order: the one that is nearest to the head. */
 static void
 pop_stalled(AnagoSched *sched, int on)
 {
-	AnagoTask  *task = sched->stalled[on];
+	AnagoTask **nearest = &sched->stalled[on];
 
-	sched->stalled[on] = task->next;
-	sched->nstalled--;
-	push_ready(sched, task);
+	if (sched->order != NULL)
+		for (AnagoTask **at = &(*nearest)->next; *at != NULL; at = &(*at)->next)
+			if ((*at)->place->label < (*nearest)->place->label)
+				nearest = at;
+	unlink_stalled(sched, nearest);
+}
+
+/* Those that stall at the head and may go on. */
+static void
+unstall_head(AnagoSched *sched)
+{
+	AnagoPlace *head = sched->order->head;
+
+	for (int depth = 0; head && head->stalled > 0 && depth < sched->ndepths; depth++)
+	{
+		AnagoTask **at = &sched->stalled[depth];
+
+		while (*at != NULL)
+			if ((*at)->place == head && anago_room_at_head(&sched->room, depth) > 0)
+				unlink_stalled(sched, at);
+			else
+				at = &(*at)->next;
+	}
 }
 
 /*
@@ -221,7 +210,7 @@ unstall(AnagoSched *sched, int depth)
 		return;
 	room = anago_sched_room(sched, depth);
 	/* what the first one takes, the next must see */
-	if (memory_is_short(sched))
+	if (anago_sched_is_short(sched))
 		room = Min(room, 1);
 	while (room-- > 0 && sched->stalled[depth] != NULL)
 		pop_stalled(sched, depth);
@@ -232,6 +221,8 @@ unstall_all(AnagoSched *sched)
 {
 	for (int depth = 0; sched->nstalled > 0 && depth < sched->ndepths; depth++)
 		unstall(sched, depth);
+	if (sched->order != NULL)
+		unstall_head(sched);
 
 	/* one at a time, and only when there is nothing else to do */
 	if (sched->stalled[ANAGO_STALL_WINDOW] != NULL &&
@@ -248,6 +239,29 @@ wake(void *arg, AnagoWaiter *waiter)
 	push_ready((AnagoSched *) arg, task);
 }
 
+void
+anago_sched_retire(AnagoSched *sched)
+{
+	if (!anago_order_advance(sched->order))
+		return;
+	if (sched->nstalled > 0)
+	{
+		unstall_head(sched);
+		for (int depth = 1; depth < sched->order->bounded; depth++)
+			unstall(sched, depth);
+	}
+	if (sched->order->head != NULL && sched->order->head->kept != NULL)
+		sched->ordered.turn(sched->ordered.arg);
+}
+
+static void
+leave_place(AnagoSched *sched, AnagoTask *task)
+{
+	anago_place_part(task->place, task->depth);
+	task->place = NULL;
+	anago_sched_retire(sched);
+}
+
 static void
 finish(AnagoSched *sched, AnagoTask *task)
 {
@@ -259,6 +273,8 @@ finish(AnagoSched *sched, AnagoTask *task)
 	sched->free = task;
 	count_out(sched, depth);
 	sched->nlive--;
+	if (task->place != NULL)
+		leave_place(sched, task);
 	unstall(sched, depth);
 }
 
@@ -285,12 +301,14 @@ forget_tasks(AnagoSched *sched)
 {
 	memset(sched->ready, 0, sizeof(sched->ready));
 	memset(sched->stalled, 0, sizeof(sched->stalled));
-	memset(sched->live, 0, sizeof(sched->live));
+	memset(sched->room.live, 0, sizeof(sched->room.live));
 	sched->ready_depths = 0;
-	sched->task_bytes = 0;
+	sched->room.task_bytes = 0;
 	sched->nlive = sched->nstalled = sched->since_poll = 0;
-	sched->emitting = NULL;
+	sched->emitting = sched->running = NULL;
 	sched->free = NULL;
+	if (sched->order != NULL)
+		anago_order_reset(sched->order);
 }
 
 /* --- the loop --- */
@@ -367,8 +385,8 @@ settle(AnagoSched *sched, AnagoTask *task, AnagoVerdict verdict)
 		case ANAGO_EMIT:
 			task->state = ANAGO_TASK_EMITTING;
 			sched->emitting = task;
-			if (sched->demand.patience > 0)
-				anago_demand_row(&sched->demand, sched->ndepths);
+			if (sched->room.demand.patience > 0)
+				anago_demand_row(&sched->room.demand, sched->ndepths);
 			return true;
 	}
 	pg_unreachable();
@@ -406,9 +424,11 @@ anago_sched_run(AnagoSched *sched)
 			return false;
 		}
 		task->state = ANAGO_TASK_RUNNING;
+		sched->running = task;
 		verdict = task->ops->run(task);
 		if (verdict == ANAGO_AGAIN)
 			continue;
+		sched->running = NULL;
 		if (settle(sched, task, verdict))
 			return true;
 		task = NULL;
@@ -419,7 +439,8 @@ anago_sched_run(AnagoSched *sched)
 
 AnagoSched *
 anago_sched_begin(int ndepths, AnagoPages *pages, AnagoMemory *memory,
-				  const AnagoSchedPeers *peers, AnagoCounts *counts)
+				  const AnagoSchedPeers *peers,
+				  const AnagoSchedOrder *order, AnagoCounts *counts)
 {
 	AnagoSched *sched = palloc0(sizeof(AnagoSched));
 
@@ -427,12 +448,19 @@ anago_sched_begin(int ndepths, AnagoPages *pages, AnagoMemory *memory,
 	sched->ndepths = ndepths;
 	sched->chunks = AllocSetContextCreate(CurrentMemoryContext, "anago tasks",
 										  ALLOCSET_DEFAULT_SIZES);
-	sched->memory = memory;
+	sched->room.memory = memory;
+	sched->room.ndepths = ndepths;
+	sched->room.pages = pages;
 	for (int i = 0; i < ndepths; i++)
-		sched->weight[i] = ANAGO_TASK_BYTES;
+		sched->room.weight[i] = ANAGO_TASK_BYTES;
 	sched->peers = *peers;
 	sched->counts = counts;
 	counts->task_size = ANAGO_TASK_SIZE;
+	sched->ordered = *order;
+	if (order->turn != NULL)
+		sched->order = sched->room.order =
+			anago_order_begin(memory, order->ndepths, order->bounded,
+										 &counts->kept_peak);
 	sched->pages = pages;
 	anago_pages_set_wake(pages, wake, sched);
 	return sched;
@@ -442,7 +470,7 @@ void
 anago_sched_expect_rows(AnagoSched *sched, int patience, int64 wanted,
 						AnagoQuota *quota)
 {
-	anago_demand_begin(&sched->demand, patience, wanted, quota);
+	anago_demand_begin(&sched->room.demand, patience, wanted, quota);
 }
 
 void
@@ -450,6 +478,14 @@ anago_sched_reset(AnagoSched *sched)
 {
 	forget_tasks(sched);
 	MemoryContextReset(sched->chunks);
+}
+
+static void
+inherit_place(AnagoSched *sched, AnagoTask *task)
+{
+	task->place = sched->running != NULL ? sched->running->place :
+		anago_order_last(sched->order);
+	anago_place_join(task->place, task->depth);
 }
 
 AnagoTask *
@@ -470,6 +506,8 @@ anago_sched_spawn(AnagoSched *sched, const AnagoTaskOps *ops, int depth)
 	push_ready(sched, task);
 
 	count_in(sched, depth);
+	if (sched->order != NULL && depth < sched->order->ndepths)
+		inherit_place(sched, task);
 	sched->nlive++;
 	sched->counts->tasks++;
 	if (sched->nlive > sched->counts->live_peak)
@@ -485,6 +523,11 @@ anago_sched_become(AnagoSched *sched, AnagoTask *task,
 	Assert(!task->waiter.waiting && task->waiter.read == NULL);
 	count_out(sched, task->depth);
 	count_in(sched, depth);
+	if (task->place != NULL)
+	{
+		anago_place_part(task->place, task->depth);
+		anago_place_join(task->place, depth);
+	}
 	unstall(sched, task->depth);
 	task->ops = ops;
 	task->depth = depth;
@@ -492,34 +535,45 @@ anago_sched_become(AnagoSched *sched, AnagoTask *task,
 	task->resume = 0;
 }
 
+void
+anago_sched_own_place(AnagoSched *sched, AnagoTask *task)
+{
+	AnagoPlace *of_parent = task->place;
+
+	task->place = anago_order_before(sched->order, of_parent);
+	anago_place_join(task->place, task->depth);
+	anago_place_part(of_parent, task->depth);
+}
+
+AnagoOrder *
+anago_sched_order(AnagoSched *sched)
+{
+	return sched->order;
+}
+
+AnagoPlace *
+anago_sched_place(const AnagoSched *sched)
+{
+	return sched->running->place;
+}
+
 int
 anago_sched_room(const AnagoSched *sched, int depth)
 {
-	int			room = depth_bound(sched, depth) - sched->live[depth];
-
-	if (room > 0 && memory_is_short(sched))
-		return memory_room(sched, depth, room);
-	return room;
+	return anago_room(&sched->room, sched->running ? sched->running->place : NULL,
+					  depth);
 }
 
 void
 anago_sched_expect(AnagoSched *sched, int depth, Size bytes)
 {
-	Size		old = sched->weight[depth];
-	Size		now = ANAGO_TASK_BYTES + bytes;
-
-	if (now == old)
-		return;
-	if (now < old)
-		now = old - (old - now + WEIGHT_DECAY - 1) / WEIGHT_DECAY;
-	sched->weight[depth] = now;
-	sched->task_bytes += (now - old) * sched->live[depth];
+	anago_room_expect(&sched->room, depth, bytes);
 }
 
 bool
 anago_sched_is_short(const AnagoSched *sched)
 {
-	return memory_is_short(sched);
+	return anago_room_is_short(&sched->room);
 }
 
 bool

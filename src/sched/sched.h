@@ -13,6 +13,7 @@
 #include "counts.h"
 #include "sched/demand.h"
 #include "sched/memory.h"
+#include "sched/places.h"
 #include "sched/task.h"
 
 typedef struct AnagoSched AnagoSched;
@@ -31,6 +32,19 @@ typedef struct AnagoSchedPeers
 	void	   *arg;
 } AnagoSchedPeers;
 
+/*
+ * Where rows are to leave in order (places.h): depths from `ndepths` on have no
+ * places, and those below `bounded` are where places are begun.  turn() is told
+ * that rows which are kept at the head may leave.  turn NULL: in no order.
+ */
+typedef struct AnagoSchedOrder
+{
+	int			ndepths;
+	int			bounded;
+	void		(*turn) (void *arg);
+	void	   *arg;
+} AnagoSchedOrder;
+
 /* Tasks between two ticks. */
 #ifdef ANAGO_TINY_BOUNDS
 #define ANAGO_TICK_INTERVAL		4
@@ -39,21 +53,16 @@ typedef struct AnagoSchedPeers
 #endif
 
 /*
- * What a task takes itself, in bytes: its slot, and the read that it waits for
- * with that read's entry in the table of reads.
- */
-#define ANAGO_TASK_BYTES	512
-
-/*
  * Begin: memory comes from CurrentMemoryContext, and lives as long as that.
  * `pages` is what tasks read by; those that it wakes are this scheduler's.
  * `memory` is what the operators take beside that, and the limit for both.
- * `peers` is copied; all zero: there are none.  What happens is added to
- * `counts`.
+ * `peers` and `order` are copied; all zero: there are none.  What happens is
+ * added to `counts`.
  */
 extern AnagoSched *anago_sched_begin(int ndepths, AnagoPages *pages,
 									 AnagoMemory *memory,
 									 const AnagoSchedPeers *peers,
+									 const AnagoSchedOrder *order,
 									 AnagoCounts *counts);
 
 /*
@@ -72,6 +81,19 @@ extern void anago_sched_reset(AnagoSched *sched);
 /* A new task, zeroed, ready to run.  Never fails but by out of memory. */
 extern PGDLLEXPORT AnagoTask *anago_sched_spawn(AnagoSched *sched, const AnagoTaskOps *ops,
 									int depth);
+
+/*
+ * In an ordered pipeline: a task that was just spawned gets a place of its own,
+ * before that of the running task.
+ */
+extern void anago_sched_own_place(AnagoSched *sched, AnagoTask *task);
+
+/* The order of an ordered pipeline's places, and the running task's place. */
+extern AnagoOrder *anago_sched_order(AnagoSched *sched);
+extern AnagoPlace *anago_sched_place(const AnagoSched *sched);
+
+/* Rows of the head may have left: whose turn is it now? */
+extern void anago_sched_retire(AnagoSched *sched);
 
 /* The running task goes on, from the start, as a task of another kind. */
 extern PGDLLEXPORT void anago_sched_become(AnagoSched *sched, AnagoTask *task,

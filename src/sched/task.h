@@ -84,6 +84,7 @@ struct AnagoTask
 	AnagoWaiter waiter;			/* must be first: wake-up casts it back */
 	AnagoTask  *next;			/* in a ready stack, a stalled or a free list */
 	const AnagoTaskOps *ops;
+	struct AnagoPlace *place;	/* in the serial order (places.h), or NULL */
 	uint16		resume;			/* where run() goes on; 0: from the start */
 	uint8		state;			/* AnagoTaskState */
 	uint8		depth;			/* deeper tasks run first */
@@ -97,7 +98,7 @@ struct AnagoTask
  */
 #define ANAGO_TASK_SIZE		160
 
-/* Bound on depths; the pipeline uses four for each step and one more. */
+/* Bound on depths; the pipeline uses four for each step and two more. */
 #define ANAGO_MAX_DEPTHS	64
 
 /* For stalled_on: not room at a depth, but room in the window of reads. */

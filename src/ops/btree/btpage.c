@@ -97,36 +97,59 @@ anago_bt_is_right(Relation rel, BTScanInsert position, Page page)
  * the normal way to find that a page ends at the bound.  Otherwise compare as
  * an insertion would.
  */
-int
-anago_bt_compare_bound(Relation rel, IndexTuple bound, Page page)
+static int
+compare_pivot(Relation rel, IndexTuple bound, Page page, OffsetNumber off)
 {
-	BTPageOpaque opaque = BTPageGetOpaque(page);
-	IndexTuple	hikey;
-	BTScanInsert key;
+	IndexTuple	pivot = (IndexTuple) PageGetItem(page, PageGetItemId(page, off));
 	Size		size = IndexTupleSize(bound);
+	BTScanInsert key;
 	int			result;
 
-	if (P_RIGHTMOST(opaque))
-		return -1;
-	hikey = (IndexTuple) PageGetItem(page, PageGetItemId(page, P_HIKEY));
-	if (IndexTupleSize(hikey) == size &&
-		BTreeTupleGetNAtts(hikey, rel) == BTreeTupleGetNAtts(bound, rel) &&
-		memcmp((char *) hikey + sizeof(ItemPointerData),
+	if (IndexTupleSize(pivot) == size &&
+		BTreeTupleGetNAtts(pivot, rel) == BTreeTupleGetNAtts(bound, rel) &&
+		memcmp((char *) pivot + sizeof(ItemPointerData),
 			   (char *) bound + sizeof(ItemPointerData),
 			   size - sizeof(ItemPointerData)) == 0)
 		return 0;
 
 	key = _bt_mkscankey(rel, bound);
-	result = _bt_compare(rel, key, page, P_HIKEY);
+	result = _bt_compare(rel, key, page, off);
 
 	/*
 	 * To _bt_compare() what the bound has truncated does not matter; here it
-	 * is minus infinity, less than what the high key has in its place.
+	 * is minus infinity, less than what the other has in its place.
 	 */
 	if (result == 0 &&
-		(BTreeTupleGetNAtts(hikey, rel) > key->keysz ||
-		 (key->scantid == NULL && BTreeTupleGetHeapTID(hikey) != NULL)))
+		(BTreeTupleGetNAtts(pivot, rel) > key->keysz ||
+		 (key->scantid == NULL && BTreeTupleGetHeapTID(pivot) != NULL)))
 		result = -1;
 	pfree(key);
 	return result;
+}
+
+int
+anago_bt_compare_bound(Relation rel, IndexTuple bound, Page page)
+{
+	if (P_RIGHTMOST(BTPageGetOpaque(page)))
+		return -1;
+	return compare_pivot(rel, bound, page, P_HIKEY);
+}
+
+OffsetNumber
+anago_bt_search_left(Relation rel, IndexTuple bound, Page page)
+{
+	OffsetNumber low = OffsetNumberNext(P_FIRSTDATAKEY(BTPageGetOpaque(page)));
+	OffsetNumber high = OffsetNumberNext(PageGetMaxOffsetNumber(page));
+
+	/* the first pivot counts as minus infinity */
+	while (low < high)
+	{
+		OffsetNumber mid = low + (high - low) / 2;
+
+		if (compare_pivot(rel, bound, page, mid) > 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return OffsetNumberPrev(low);
 }

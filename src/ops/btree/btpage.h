@@ -50,6 +50,12 @@ extern bool anago_bt_is_right(Relation rel, BTScanInsert position, Page page);
 extern int	anago_bt_compare_bound(Relation rel, IndexTuple bound, Page page);
 
 /*
+ * Inner page: offset of the last child that begins left of `bound`, a pivot
+ * tuple.
+ */
+extern OffsetNumber anago_bt_search_left(Relation rel, IndexTuple bound, Page page);
+
+/*
  * Whether a range that ends at position `end` goes on right of a child of an
  * inner page, on that page or the next one.
  */

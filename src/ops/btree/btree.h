@@ -92,6 +92,7 @@ typedef struct AnagoMatches
 	XLogRecPtr	lsn;			/* as of that state of it */
 	int32		nkilled;
 	Size		size;			/* bytes of this chunk and of killed */
+	struct AnagoMatches *left;	/* backward: of a leaf left of it, or NULL */
 	bool	   *killed;			/* matches that are dead to all, or NULL */
 	bool	   *visible;		/* index-only: heap block is all-visible */
 	IndexTuple *itups;			/* index-only: copies, in this same chunk */
@@ -156,6 +157,12 @@ struct AnagoStep
 	AnagoVisit *visit;
 	AnagoFound *found;			/* work area of leaf.c */
 	AnagoParts *parts;			/* static mode: this process's part, or NULL */
+
+	/* in an ordered pipeline */
+	bool		ordered;		/* its matches leave in the order of the index, */
+	bool		backward;		/* or the reverse of it */
+	bool		gets_places;	/* each row that it accepts has a place */
+	double		leaf_matches;	/* of a leaf, on an average */
 };
 
 /* After a look into the visibility map. */
@@ -178,7 +185,8 @@ anago_step_leave_map(AnagoStep *step)
 #define ANAGO_DEPTH_HEAP(step)		((step)->op.depth + 3)
 #define ANAGO_STEP_DEPTHS			4
 
-StaticAssertDecl(1 + ANAGO_STEP_DEPTHS * ANAGO_MAX_STEPS <= ANAGO_MAX_DEPTHS,
+/* A source and a sink may have one each. */
+StaticAssertDecl(2 + ANAGO_STEP_DEPTHS * ANAGO_MAX_STEPS <= ANAGO_MAX_DEPTHS,
 				 "depths suffice");
 
 #endif							/* ANAGO_BTREE_H */

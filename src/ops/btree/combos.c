@@ -135,23 +135,34 @@ anago_runs_end(AnagoPipeline *pipeline, AnagoNextRun *next)
 	memset(next, 0, sizeof(AnagoNextRun));
 }
 
+/* How many combinations end below that child on level 2 and right of it? */
+static int
+last_ones(AnagoProbe *probe, Page page, OffsetNumber child, int from, int to)
+{
+	/* what begins where the page does may go on left of it */
+	if (child == P_FIRSTDATAKEY(BTPageGetOpaque(page)))
+		return 1;
+	return to - anago_combo_reaching(probe, page, child, from, to - 1);
+}
+
 /* `page` is locked, or a copy, of level 2 or above. */
 static void
 descend_combos(AnagoProbe *probe, AnagoNextRun *next, Page page, int from, int to)
 {
 	AnagoStep  *step = probe->step;
 	BTPageOpaque opaque = BTPageGetOpaque(page);
+	BTScanInsert position = step->backward ? &step->keys.end : &step->keys.start;
 	OffsetNumber child;
 	OffsetNumber upper;
 
-	anago_keys_bind(&step->keys, &probe->keys, from, to);
+	anago_keys_bind(&step->keys, &probe->keys, step->backward ? to - 1 : from, to);
 	if (P_IGNORE(opaque) ||
-		anago_bt_is_right(step->indexrel, &step->keys.start, page))
+		anago_bt_is_right(step->indexrel, position, page))
 	{
 		next->blkno = opaque->btpo_next;
 		return;
 	}
-	child = anago_bt_search(step->indexrel, &step->keys.start, page);
+	child = anago_bt_search(step->indexrel, position, page);
 	if (opaque->btpo_level > 2)
 	{
 		next->blkno = BTreeTupleGetDownLink((IndexTuple)
@@ -159,6 +170,11 @@ descend_combos(AnagoProbe *probe, AnagoNextRun *next, Page page, int from, int t
 		return;
 	}
 	next->blkno = InvalidBlockNumber;
+	if (step->backward)
+	{
+		next->end = last_ones(probe, page, child, from, to);
+		return;
+	}
 	upper = anago_bt_upper_pivot(page, child);
 	next->end = upper == InvalidOffsetNumber ? to :
 		anago_combo_right_of(probe, page, upper, from + 1, to);
@@ -183,7 +199,7 @@ anago_runs_find(AnagoProbe *probe, AnagoNextRun *next, int from, int to)
 		next->blkno = InvalidBlockNumber;
 	if (next->blkno == InvalidBlockNumber && next->first == InvalidBlockNumber &&
 		next->end == 0)
-		next->end = to;
+		next->end = step->backward ? to - from : to;
 	while (next->blkno != InvalidBlockNumber &&
 		   (page = anago_inner_find(step->inner, next->blkno)) != NULL)
 		descend(probe, next, page, from, to);

@@ -57,7 +57,8 @@ extern bool anago_combo_child(AnagoProbe *probe, Page page, OffsetNumber child,
  *		while (anago_runs_find(probe, &next, from, to))
  *			read next.blkno, anago_runs_see(probe, &next, buf, from, to);
  *
- * Where values are skipped there is one combination, which has many runs.
+ * Backward, the next run are the last ones, which end below one page.  Where
+ * values are skipped there is one combination, which has many runs.
  */
 extern void anago_runs_begin(AnagoProbe *probe, AnagoNextRun *next, int from);
 

@@ -17,7 +17,10 @@
 
 /* --- from the index --- */
 
-/* Index-only: is there a match left that needs no heap fetch?  Stand on it. */
+/*
+ * Index-only: is there a match left that needs no heap fetch?  Stand on it.  In
+ * order, only what comes next counts.
+ */
 static bool
 find_visible(AnagoWalk *walk)
 {
@@ -25,6 +28,14 @@ find_visible(AnagoWalk *walk)
 
 	if (matches->visible == NULL || walk->probe->done)
 		return false;
+	if (walk->probe->step->ordered)
+	{
+		walk->next_visible = walk->next_match;
+		if (walk->next_match >= matches->n || !matches->visible[walk->next_match])
+			return false;
+		walk->next_match++;
+		return true;
+	}
 	while (walk->next_visible < matches->n && !matches->visible[walk->next_visible])
 		walk->next_visible++;
 	return walk->next_visible < matches->n;
@@ -56,6 +67,8 @@ find_run(AnagoWalk *walk)
 
 	if (matches->visible == NULL)
 		anago_matches_touch(walk->probe->step, matches, walk->next_match, &walk->u.ahead);
+	else if (walk->probe->step->ordered)
+		return walk->next_match < matches->n && !matches->visible[walk->next_match];
 	else
 		while (walk->next_match < matches->n && matches->visible[walk->next_match])
 			walk->next_match++;
@@ -83,7 +96,9 @@ hand_on_run(AnagoWalk *walk)
 	int			from = walk->next_match;
 
 	walk->next_match = walk->probe->step->visits->run(walk->matches, from);
-	if (walk->next_match == walk->matches->n && walk->blkno == InvalidBlockNumber)
+	anago_walk_expect(walk);
+	if (walk->next_match == walk->matches->n && walk->matches->left == NULL &&
+		walk->blkno == InvalidBlockNumber)
 	{
 		anago_walk_free_bounds(walk);
 		anago_heap_become(&walk->task, walk->probe, walk->matches, from,
@@ -94,6 +109,14 @@ hand_on_run(AnagoWalk *walk)
 	return false;
 }
 
+/* In order, matches of both sorts take turns. */
+static bool
+are_left(const AnagoWalk *walk)
+{
+	return walk->probe->step->ordered && !walk->probe->done &&
+		walk->next_match < walk->matches->n;
+}
+
 AnagoVerdict
 anago_fetch(AnagoWalk *walk)
 {
@@ -102,33 +125,36 @@ anago_fetch(AnagoWalk *walk)
 	AnagoStep  *step = probe->step;
 
 	ANAGO_BEGIN(walk);
-	while (find_visible(walk))
+	do
 	{
-		ANAGO_AWAIT_NEXT_IN(walk, task, &step->op);
-		if (take_visible(walk))
-			ANAGO_PASS_ON(walk, &step->op, probe->row);
-	}
-	while (!probe->done && find_run(walk))
-	{
-		CHECK_FOR_INTERRUPTS();
-		if (visit_run(walk))
+		while (find_visible(walk))
 		{
-			while (anago_heap_next(probe, walk->matches, &walk->next_match))
+			ANAGO_AWAIT_NEXT_IN(walk, task, &step->op);
+			if (take_visible(walk))
 				ANAGO_PASS_ON(walk, &step->op, probe->row);
-			if (!anago_op_has_tasks(step->op.next))
-				continue;
 		}
-		else
+		while (!probe->done && find_run(walk))
 		{
-			ANAGO_AWAIT_ROOM_IN(walk, task, step->op.pipeline->sched,
-								ANAGO_DEPTH_HEAP(step));
-			if (hand_on_run(walk))
-				return ANAGO_AGAIN;
+			CHECK_FOR_INTERRUPTS();
+			if (visit_run(walk))
+			{
+				while (anago_heap_next(probe, walk->matches, &walk->next_match))
+					ANAGO_PASS_ON(walk, &step->op, probe->row);
+				if (!anago_op_has_tasks(step->op.next))
+					continue;
+			}
+			else
+			{
+				ANAGO_AWAIT_ROOM_IN(walk, task, step->op.pipeline->sched,
+									ANAGO_DEPTH_HEAP(step));
+				if (hand_on_run(walk))
+					return ANAGO_AGAIN;
+			}
+			ANAGO_SUSPEND(walk, ANAGO_YIELD);
 		}
-		ANAGO_SUSPEND(walk, ANAGO_YIELD);
-	}
-	anago_matches_release(step, walk->matches);
-	walk->matches = NULL;
+		if (!are_left(walk))
+			anago_walk_drop_matches(walk);
+	} while (walk->matches != NULL);
 	walk->resume = 0;
 	ANAGO_END(walk);
 }

@@ -212,11 +212,15 @@ heap_init(AnagoTask *task, AnagoProbe *probe, AnagoMatches *matches, int from, i
 void
 anago_heap_spawn(AnagoProbe *probe, AnagoMatches *matches, int from, int to)
 {
+	AnagoSched *sched = probe->step->op.pipeline->sched;
+	AnagoTask  *task = anago_sched_spawn(sched, &heap_ops,
+										 ANAGO_DEPTH_HEAP(probe->step));
+
+	if (probe->step->ordered)
+		anago_sched_own_place(sched, task);
 	probe->tasks++;
 	matches->refs++;
-	heap_init(anago_sched_spawn(probe->step->op.pipeline->sched, &heap_ops,
-								ANAGO_DEPTH_HEAP(probe->step)),
-			  probe, matches, from, to);
+	heap_init(task, probe, matches, from, to);
 }
 
 void

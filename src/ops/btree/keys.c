@@ -391,13 +391,13 @@ mark_never(AnagoKeys *keys)
 
 /* Positions, and what they leave to be rechecked. */
 static void
-classify(AnagoKeys *keys, Relation indexrel)
+classify(AnagoKeys *keys, Relation indexrel, bool may_skip)
 {
 	int			natts = IndexRelationGetNumberOfKeyAttributes(indexrel);
 	int			col;
 
 	init_groups(keys, indexrel);
-	if (anago_skip_init(keys, indexrel))
+	if (may_skip && anago_skip_init(keys, indexrel))
 	{
 		mark_never(keys);
 		init_recheck(keys);
@@ -434,7 +434,7 @@ classify(AnagoKeys *keys, Relation indexrel)
 
 void
 anago_keys_init(AnagoKeys *keys, Relation indexrel, const AnagoStepDesc *desc,
-				PlanState *parent)
+				PlanState *parent, bool may_skip)
 {
 	ListCell   *lc;
 	int			i = 0;
@@ -448,7 +448,7 @@ anago_keys_init(AnagoKeys *keys, Relation indexrel, const AnagoStepDesc *desc,
 		init_key(&keys->key[i], indexrel, &desc->keys[i], lfirst(lc), parent);
 		i++;
 	}
-	classify(keys, indexrel);
+	classify(keys, indexrel, may_skip);
 }
 
 void

@@ -28,9 +28,13 @@
 
 #include "ops/btree/key.h"
 
-/* Classify a step's conditions; `parent` compiles their value expressions. */
+/*
+ * Classify a step's conditions; `parent` compiles their value expressions.  Values
+ * are skipped (skip.h) where they may be.
+ */
 extern void anago_keys_init(AnagoKeys *keys, Relation indexrel,
-							const AnagoStepDesc *desc, PlanState *parent);
+							const AnagoStepDesc *desc, PlanState *parent,
+							bool may_skip);
 
 /* As the index is now: heapkeyspace and allequalimage of its metapage. */
 extern void anago_keys_set_version(AnagoKeys *keys, bool heapkeyspace,

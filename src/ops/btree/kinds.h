@@ -25,6 +25,7 @@ struct AnagoWalk;
  *
  *		parent			they are taken from the level above, and all read at once
  *		right_links		one after the other, along their right links
+ *		backward		as parent, but from the end of the range to its start
  */
 typedef struct AnagoRangeKind
 {
@@ -47,10 +48,18 @@ typedef struct AnagoRangeKind
 	 * to that child.
 	 */
 	void		(*keep) (struct AnagoWalk *walk, Page page, OffsetNumber child);
+
+	/*
+	 * Where not the start of the range is looked for: a walk stands at the root,
+	 * and has come to an inner page, locked or a copy.  Else NULL.
+	 */
+	void		(*start) (struct AnagoWalk *walk);
+	void		(*see) (struct AnagoWalk *walk, Page page);
 } AnagoRangeKind;
 
 extern PGDLLEXPORT const AnagoRangeKind anago_range_parent;
 extern PGDLLEXPORT const AnagoRangeKind anago_range_right_links;
+extern PGDLLIMPORT const AnagoRangeKind anago_range_backward;
 
 /*
  * Matches of a leaf are looked up in the heap by visits of its blocks.  How many
@@ -59,6 +68,8 @@ extern PGDLLEXPORT const AnagoRangeKind anago_range_right_links;
  *		by_block		all matches of a leaf that are in one block together, in
  *						heap order
  *		by_row			each match by itself, in the order of the index
+ *		in_order		in that order, too; neighbours that are in one block
+ *						together
  */
 typedef struct AnagoVisitKind
 {
@@ -76,5 +87,6 @@ typedef struct AnagoVisitKind
 
 extern PGDLLEXPORT const AnagoVisitKind anago_visit_by_block;
 extern PGDLLEXPORT const AnagoVisitKind anago_visit_by_row;
+extern PGDLLIMPORT const AnagoVisitKind anago_visit_in_order;
 
 #endif							/* ANAGO_KINDS_H */

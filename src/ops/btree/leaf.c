@@ -138,6 +138,7 @@ make_matches(AnagoStep *step, Buffer buf)
 	matches->n = found->n;
 	matches->leaf = BufferGetBlockNumber(buf);
 	matches->lsn = BufferGetLSNAtomic(buf);
+	matches->left = NULL;
 	matches->nkilled = 0;
 	matches->killed = NULL;
 	matches->itups = NULL;
@@ -340,6 +341,8 @@ anago_leaf_prepare(AnagoStep *step, AnagoMatches *matches)
 	BlockNumber last = InvalidBlockNumber;
 	bool		visible = false;
 
+	if (step->backward)
+		anago_matches_reverse(matches);
 	if (!step->desc->index_only)
 	{
 		step->visits->arrange(matches);

@@ -28,7 +28,7 @@ extern PGDLLEXPORT AnagoMatches *anago_leaf_collect(AnagoProbe *probe, Buffer bu
 /*
  * Prepare the matches for the heap, the leaf still pinned but not locked:
  * look the visibility map up for an index-only step, else put the matches
- * into heap order.
+ * into heap order; where their order matters, put them into that.
  */
 extern PGDLLEXPORT void anago_leaf_prepare(AnagoStep *step, AnagoMatches *matches);
 

@@ -76,6 +76,31 @@ const AnagoVisitKind anago_visit_by_row = {
 	.run = run_of_one,
 };
 
+const AnagoVisitKind anago_visit_in_order = {
+	.name = "in_order",
+	.arrange = keep_order,
+	.run = run_of_block,
+};
+
+void
+anago_matches_reverse(AnagoMatches *matches)
+{
+	for (int i = 0, j = matches->n - 1; i < j; i++, j--)
+	{
+		ItemPointerData tid = matches->tids[i];
+
+		matches->tids[i] = matches->tids[j];
+		matches->tids[j] = tid;
+		if (matches->itups != NULL)
+		{
+			IndexTuple	itup = matches->itups[i];
+
+			matches->itups[i] = matches->itups[j];
+			matches->itups[j] = itup;
+		}
+	}
+}
+
 /* --- nearer to the CPU --- */
 
 /*

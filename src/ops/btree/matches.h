@@ -12,6 +12,9 @@
 
 #include "ops/btree/btree.h"
 
+/* Turn them round, before it is known which are visible. */
+extern void anago_matches_reverse(AnagoMatches *matches);
+
 /*
  * The CPU's prefetching of heap tuples, some matches ahead of their use; set
  * located to zero before the first.

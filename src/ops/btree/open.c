@@ -48,6 +48,28 @@ anago_step_share_areas(AnagoStep *step, const AnagoStep *with)
 	step->visit = with->visit;
 }
 
+/*
+ * Rows have the order of the source: of the index, if that is the unit row, and
+ * then every task of this step has a place of its own.  Else each row has
+ * one, whatever comes of it.
+ */
+static void
+begin_order(AnagoStep *step)
+{
+	const AnagoPipeline *pipeline = step->op.pipeline;
+	bool		of_index = pipeline->child == NULL;
+
+	if (pipeline->order == ANAGO_ORDER_NONE)
+		return;
+	step->ordered = of_index && step->op.index == 0;
+	step->backward = step->ordered && pipeline->order == ANAGO_ORDER_BACKWARD;
+	step->gets_places = step->op.index == (of_index ? 1 : 0);
+	if (step->ordered)
+		step->visits = &anago_visit_in_order;
+	if (step->backward)
+		step->range = &anago_range_backward;
+}
+
 void
 anago_step_open(AnagoStep *step, const AnagoStepDesc *desc, int parts)
 {
@@ -67,7 +89,8 @@ anago_step_open(AnagoStep *step, const AnagoStepDesc *desc, int parts)
 	if (step->visit == NULL)
 		create_areas(step);
 	anago_fill_init(step);
-	anago_keys_init(&step->keys, step->indexrel, desc, ps);
+	begin_order(step);
+	anago_keys_init(&step->keys, step->indexrel, desc, ps, !step->backward);
 	step->keys_allocate = keys_allocate(&step->keys);
 	step->gate = ExecInitQual(desc->exprs[ANAGO_EXPRS_GATE], ps);
 	step->filter = ExecInitQual(desc->exprs[ANAGO_EXPRS_FILTER], ps);

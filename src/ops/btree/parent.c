@@ -21,6 +21,7 @@
 
 #include "access/nbtree.h"
 
+#include "ops/btree/backward.h"
 #include "ops/btree/btpage.h"
 #include "ops/btree/fetch.h"
 #include "ops/btree/probe.h"
@@ -54,6 +55,8 @@ next_child(AnagoWalk *walk)
 		case ANAGO_TAKEN_PIECE:
 			return true;
 		case ANAGO_TAKEN_LAST:
+			if (walk->probe->step->backward)
+				anago_backward_turn(walk);
 			walk->blkno = anago_span_at(walk->span)->next;
 			return false;
 		case ANAGO_TAKEN_END:
@@ -62,6 +65,17 @@ next_child(AnagoWalk *walk)
 			return false;
 	}
 	pg_unreachable();
+}
+
+/* Until it is known what a leaf has: as much as others had. */
+static void
+expect_matches(AnagoWalk *leaf)
+{
+	const AnagoStep *step = leaf->probe->step;
+
+	if (step->ordered)
+		anago_order_expect(anago_sched_order(step->op.pipeline->sched),
+						   leaf->task.place, (int) step->leaf_matches + 1);
 }
 
 /*
@@ -86,11 +100,17 @@ spawn_leaf(AnagoWalk *walk)
 	int			combo_end = walk->combo_end;
 	OffsetNumber next = OffsetNumberNext(span->child);
 	bool		skips = anago_skips(&walk->probe->step->keys);
+	IndexTuple	bound = NULL;
 	AnagoWalk  *leaf;
 
 	if (skips && !anago_skip_child(walk->probe, span, walk->lower))
 		return;
-	if (combo_end - combo > 1)
+	if (walk->probe->step->backward)
+	{
+		if (!anago_backward_part(walk, &combo, &combo_end, &bound))
+			return;
+	}
+	else if (combo_end - combo > 1)
 	{
 		anago_walk_bind(walk);
 		if (!anago_combo_child(walk->probe, page, span->child,
@@ -99,20 +119,23 @@ spawn_leaf(AnagoWalk *walk)
 		next = Min(next, OffsetNumberNext(span->batch.last));
 		span->batch.piece = Max(span->batch.piece, next);
 	}
+	if (!walk->probe->step->backward &&
+		(next <= span->batch.last || !at->ends ||
+		 (skips && anago_bt_upper_pivot(page, span->child) != InvalidOffsetNumber)))
+		bound = anago_bound_copy(walk->probe->step->op.pipeline, page,
+								 OffsetNumberPrev(next));
 	leaf = anago_walk_spawn(walk->probe, &anago_leaf_task,
 							ANAGO_DEPTH_LEAF(walk->probe->step));
 	leaf->combo = combo;
 	leaf->combo_end = combo_end;
 	leaf->blkno = BTreeTupleGetDownLink(pivot);
 	leaf->from_start = at->from_start;
-	if (next <= span->batch.last || !at->ends ||
-		(skips && anago_bt_upper_pivot(page, span->child) != InvalidOffsetNumber))
-		leaf->bound = anago_bound_copy(walk->probe->step->op.pipeline, page,
-									   OffsetNumberPrev(next));
+	leaf->bound = bound;
+	expect_matches(leaf);
 }
 
-static AnagoVerdict
-parent_run(AnagoTask *task)
+AnagoVerdict
+anago_parent_run(AnagoTask *task)
 {
 	AnagoWalk  *walk = (AnagoWalk *) task;
 	AnagoProbe *probe = walk->probe;
@@ -142,7 +165,7 @@ parent_run(AnagoTask *task)
 			spawn_leaf(walk);
 			ANAGO_SUSPEND(task, ANAGO_YIELD);
 		}
-		if (walk->matches != NULL)
+		if (anago_walk_has_matches(walk))
 			ANAGO_CALL(task, verdict, anago_fetch(walk));
 	}
 	anago_walk_end(walk);
@@ -158,6 +181,6 @@ parent_run(AnagoTask *task)
 
 const AnagoRangeKind anago_range_parent = {
 	.name = "parent",
-	.task = {"index range", parent_run},
+	.task = {"index range", anago_parent_run},
 	.keep = keep_level1,
 };

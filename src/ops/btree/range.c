@@ -56,9 +56,11 @@ static const AnagoTaskOps probe_ops = {"index probe", probe_run};
 void
 anago_range_spawn(AnagoProbe *probe)
 {
-	AnagoWalk  *walk = anago_walk_spawn(probe, &probe_ops,
-										ANAGO_DEPTH_PROBE(probe->step));
+	AnagoStep  *step = probe->step;
+	AnagoWalk  *walk = anago_walk_spawn(probe, &probe_ops, ANAGO_DEPTH_PROBE(step));
 
+	if (step->gets_places)
+		anago_sched_own_place(step->op.pipeline->sched, &walk->task);
 	if (!anago_probe_is_shared_source(probe))
 		walk->combo_end = probe->keys.ncombos;
 }
@@ -109,6 +111,47 @@ more_combos(AnagoWalk *walk)
 													 &walk->combo_end);
 }
 
+/* Is what is left the last run, and none to come from elsewhere? */
+static bool
+is_last_run(const AnagoWalk *walk)
+{
+	AnagoProbe *probe = walk->probe;
+
+	if (probe->step->backward)
+		return walk->combo_end - walk->u.next.end == walk->combo &&
+			!anago_probe_is_shared_source(probe);
+	return walk->u.next.end == probe->keys.ncombos && !anago_fan_has_next(probe);
+}
+
+/* The first combination of the run, which is the task's no longer. */
+static int
+take_run(AnagoWalk *walk)
+{
+	AnagoNextRun *next = &walk->u.next;
+	int			from = walk->combo;
+
+	if (walk->probe->step->backward)
+	{
+		from = walk->combo_end - next->end;
+		next->end = walk->combo_end;
+		walk->combo_end = from;
+	}
+	else
+		walk->combo = next->end;
+	return from;
+}
+
+static void
+start_run(AnagoWalk *walk)
+{
+	AnagoStep  *step = walk->probe->step;
+	AnagoWalk  *run = anago_walk_spawn(walk->probe, &step->range->task,
+									   ANAGO_DEPTH_RANGE(step));
+	int			from = take_run(walk);
+
+	anago_walk_start(run, from, &walk->u.next);
+}
+
 static AnagoVerdict
 probe_run(AnagoTask *task)
 {
@@ -138,17 +181,14 @@ probe_run(AnagoTask *task)
 		}
 		ANAGO_AWAIT_ROOM(task, pipeline->sched, ANAGO_DEPTH_RANGE(step));
 		/* no other is to come: the task itself becomes that run's */
-		if (walk->u.next.end == probe->keys.ncombos && !anago_fan_has_next(probe))
+		if (is_last_run(walk))
 		{
-			anago_walk_start(walk, walk->combo, &walk->u.next);
+			anago_walk_start(walk, take_run(walk), &walk->u.next);
 			anago_sched_become(pipeline->sched, task, &step->range->task,
 							   ANAGO_DEPTH_RANGE(step));
 			return ANAGO_AGAIN;
 		}
-		anago_walk_start(anago_walk_spawn(probe, &step->range->task,
-										  ANAGO_DEPTH_RANGE(step)),
-						 walk->combo, &walk->u.next);
-		walk->combo = walk->u.next.end;
+		start_run(walk);
 		ANAGO_SUSPEND(task, ANAGO_YIELD);
 	}
 	anago_runs_end(pipeline, &walk->u.next);

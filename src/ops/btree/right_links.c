@@ -34,7 +34,7 @@ right_links_run(AnagoTask *task)
 		ANAGO_AWAIT_PAGE(task, buf, step->op.pipeline->pages, step->indexrel,
 						 walk->blkno);
 		anago_walk_page(walk, buf);
-		if (walk->matches != NULL)
+		if (anago_walk_has_matches(walk))
 			ANAGO_CALL(task, verdict, anago_fetch(walk));
 	}
 	anago_walk_end(walk);

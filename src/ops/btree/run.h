@@ -19,7 +19,8 @@
  */
 typedef struct AnagoNextRun
 {
-	int			end;			/* once it is found: the run is from .. end - 1 */
+	int			end;			/* once it is found: the run is from .. end - 1;
+								 * or backward, so many of the last ones */
 	BlockNumber blkno;			/* page wanted next, or Invalid: found */
 	BlockNumber first;			/* the walk begins there; Invalid: at the root */
 	bool		none;			/* there is nothing left */

@@ -26,13 +26,21 @@ anago_span_create(AnagoPipeline *pipeline, int combo, int combo_end)
 	span->item.generation = 0;
 	span->child = InvalidOffsetNumber;
 	span->own = false;
+	span->low = span->upto = NULL;
+	span->goes_left = false;
+	span->begun = InvalidOffsetNumber;
 	span->batch.seq = 0;
+	span->batch.piece = 0;
+	span->batch.last = -1;
+	span->batch.more = false;
 	return span;
 }
 
 void
 anago_span_free(AnagoPipeline *pipeline, AnagoSpan *span)
 {
+	anago_bound_free(pipeline, span->low);
+	anago_bound_free(pipeline, span->upto);
 	anago_pipeline_free(pipeline, span, sizeof(AnagoSpan));
 }
 
@@ -51,6 +59,7 @@ anago_batch_fill(AnagoStep *step, AnagoBatch *batch, Page page,
 	at->next = batch->more ? BTPageGetOpaque(page)->btpo_next : InvalidBlockNumber;
 	at->ends = !batch->more;
 	at->from_start = from_start;
+	at->mirror = 0;
 	memcpy(at->page, page, BLCKSZ);
 }
 
@@ -79,7 +88,7 @@ may_be_split(const AnagoProbe *probe)
 	const AnagoStepDesc *desc = probe->step->desc;
 
 	return desc->jointype == JOIN_INNER && !desc->inner_unique &&
-		probe->fan == NULL &&
+		probe->fan == NULL && !probe->step->backward &&
 		anago_distribution(probe->step)->shares;
 }
 
@@ -145,7 +154,8 @@ anago_span_next(AnagoProbe *probe, AnagoSpan *span)
 	else
 		taken = batch->more ? ANAGO_TAKEN_LAST : ANAGO_TAKEN_END;
 	if (taken == ANAGO_TAKEN_PIECE)
-		span->child = piece;
+		span->child = anago_span_at(span)->mirror > 0 ?
+			anago_span_at(span)->mirror - piece : piece;
 	return taken;
 }
 

@@ -29,6 +29,7 @@ typedef struct AnagoSpanPage
 	BlockNumber next;			/* where the range goes on, if batch.more */
 	bool		ends;			/* the last child is the range's last */
 	bool		from_start;		/* it may hold entries before the range */
+	OffsetNumber mirror;		/* backward: piece and child sum up to this; or 0 */
 	char		page[BLCKSZ] pg_attribute_aligned(MAXIMUM_ALIGNOF);
 } AnagoSpanPage;
 
@@ -42,6 +43,14 @@ typedef struct AnagoSpan
 	AnagoItem	item;			/* as it was published; slot -1: private */
 	OffsetNumber child;			/* taken last */
 	bool		own;			/* others can't tell where it ends */
+
+	/* backward.c */
+	IndexTuple	low;			/* separator at the left of the page, or NULL */
+	IndexTuple	upto;			/* at the right of what is yet to come; NULL: the
+								 * end of the range */
+	bool		goes_left;		/* the range begins left of the page */
+	OffsetNumber begun;			/* child for which a task was spawned last */
+
 	AnagoBatch	batch;			/* .piece is of meaning where private */
 } AnagoSpan;
 

@@ -14,7 +14,8 @@
  *	  range.c	the walk of an index for one probe
  *	  walk.c	its tasks: page after page
  *	  parent.c	leaves from the level above, or
- *	  right_links.c	along their right links
+ *	  right_links.c	along their right links;
+ *	  backward.c	ranges from their end
  *	  fetch.c	the rows of a leaf's matches
  *	  heap.c	its matches in the table
  *	  probe.c	one row in one step: join types
@@ -138,6 +139,8 @@ step_accept(AnagoOp *op, AnagoRow *outer)
 	AnagoPipeline *pipeline = op->pipeline;
 	AnagoRow   *row = anago_row_make(pipeline, op->index - 1, outer);
 
+	if (((AnagoStep *) op)->ordered)
+		anago_sched_order(pipeline->sched)->feeds = ANAGO_DEPTH_LEAF((AnagoStep *) op);
 	if (is_first_of_unit(op))
 		anago_distribution((AnagoStep *) op)->start((AnagoStep *) op);
 	else if (!anago_peers_given(pipeline, op->index, row))

@@ -25,12 +25,17 @@
 /* So many moves to the right in one descent say that copies are too old. */
 #define STALE_MOVES		4
 
+/* The part of one leaf in what the next ones are expected to have. */
+#define LEAVES_COUNTED	8
+
 AnagoWalk *
 anago_walk_spawn(AnagoProbe *probe, const AnagoTaskOps *ops, int depth)
 {
-	AnagoWalk  *walk = (AnagoWalk *)
-		anago_sched_spawn(probe->step->op.pipeline->sched, ops, depth);
+	AnagoSched *sched = probe->step->op.pipeline->sched;
+	AnagoWalk  *walk = (AnagoWalk *) anago_sched_spawn(sched, ops, depth);
 
+	if (probe->step->ordered)
+		anago_sched_own_place(sched, &walk->task);
 	probe->tasks++;
 	walk->probe = probe;
 	return walk;
@@ -50,6 +55,8 @@ anago_walk_start(AnagoWalk *walk, int combo, AnagoNextRun *run)
 	if (run->upper != NULL)
 		walk->bound = anago_bound_dup(step->op.pipeline, run->upper);
 	walk->from_start = true;
+	if (step->range->start != NULL)
+		step->range->start(walk);
 	step->op.counters.descents++;
 	pgstat_count_index_scan(step->indexrel);
 }
@@ -72,11 +79,15 @@ move_right(AnagoWalk *walk, Page page)
 	return true;
 }
 
-/* Moved right so far, is the task on a page that is another one's? */
+/*
+ * Moved right so far, is the task on a page that is another one's?  Backward it
+ * may begin there (backward.c).
+ */
 static bool
 is_past_bound(const AnagoWalk *walk, Page page)
 {
-	return walk->bound != NULL && walk->moved_right &&
+	return walk->bound != NULL &&
+		(walk->moved_right || walk->probe->step->backward) &&
 		anago_bt_compare_bound(walk->probe->step->indexrel, walk->bound, page) < 0;
 }
 
@@ -96,6 +107,11 @@ see_inner(AnagoWalk *walk, Page page)
 	BTPageOpaque opaque = BTPageGetOpaque(page);
 	OffsetNumber child;
 
+	if (step->range->see != NULL)
+	{
+		step->range->see(walk, page);
+		return;
+	}
 	if (move_right(walk, page))
 		return;
 	if (is_past_bound(walk, page))
@@ -117,16 +133,69 @@ see_inner(AnagoWalk *walk, Page page)
 
 /* --- leaves --- */
 
+/* An average, in which the last few leaves count most. */
 static void
+count_matches(AnagoStep *step, int n)
+{
+	step->leaf_matches += (n - step->leaf_matches) /
+		(step->leaf_matches > 0 ? LEAVES_COUNTED : 1);
+}
+
+void
+anago_walk_expect(AnagoWalk *walk)
+{
+	AnagoStep  *step = walk->probe->step;
+
+	if (step->ordered)
+		anago_order_expect(anago_sched_order(step->op.pipeline->sched),
+						   walk->task.place,
+						   walk->matches ? walk->matches->n - walk->next_match : 0);
+}
+
+static void
+stand_at_first(AnagoWalk *walk)
+{
+	walk->next_visible = walk->next_match = walk->u.ahead.located = 0;
+	anago_walk_expect(walk);
+}
+
+static void
+push_matches(AnagoWalk *walk, AnagoMatches *matches)
+{
+	AnagoStep  *step = walk->probe->step;
+
+	if (step->ordered)
+		count_matches(step, matches ? matches->n : 0);
+	if (matches == NULL)
+		return;
+	matches->left = walk->matches;
+	walk->matches = matches;
+	stand_at_first(walk);
+	anago_sched_expect(step->op.pipeline->sched, walk->task.depth, matches->size);
+}
+
+void
+anago_walk_drop_matches(AnagoWalk *walk)
+{
+	AnagoMatches *matches = walk->matches;
+
+	walk->matches = matches->left;
+	anago_matches_release(walk->probe->step, matches);
+	stand_at_first(walk);
+}
+
+/* What it has for the range, or NULL. */
+static AnagoMatches *
 see_leaf(AnagoWalk *walk, Buffer buf)
 {
 	AnagoStep  *step = walk->probe->step;
 	Page		page = BufferGetPage(buf);
 	BTPageOpaque opaque = BTPageGetOpaque(page);
+	AnagoMatches *matches;
 	bool		goes_on;
 
 	if (move_right(walk, page))
-		return;
+		return NULL;
 	if (is_past_bound(walk, page))
 	{
 		/* it may have the part of a deleted one; nobody else may come here */
@@ -134,16 +203,12 @@ see_leaf(AnagoWalk *walk, Buffer buf)
 			PredicateLockPage(step->indexrel, walk->blkno,
 							  step->op.pipeline->snapshot);
 		walk->blkno = InvalidBlockNumber;
-		return;
+		return NULL;
 	}
 	PredicateLockPage(step->indexrel, walk->blkno, step->op.pipeline->snapshot);
-	walk->matches = anago_leaf_collect(walk->probe, buf, walk->from_start,
-									   walk->combo, walk->combo_end, &goes_on);
-	walk->next_visible = walk->next_match = walk->u.ahead.located = 0;
-	if (walk->matches != NULL)
-		anago_sched_expect(step->op.pipeline->sched, walk->task.depth,
-						   walk->matches->size);
-
+	matches = anago_leaf_collect(walk->probe, buf, walk->from_start,
+								 walk->combo, walk->combo_end, &goes_on);
+	push_matches(walk, matches);
 	if (!goes_on ||
 		(walk->bound != NULL &&
 		 anago_bt_compare_bound(step->indexrel, walk->bound, page) <= 0))
@@ -152,6 +217,7 @@ see_leaf(AnagoWalk *walk, Buffer buf)
 		walk->blkno = opaque->btpo_next;
 	walk->from_start = false;
 	walk->moved_right = true;
+	return matches;
 }
 
 void
@@ -171,6 +237,7 @@ anago_walk_page(AnagoWalk *walk, Buffer buf)
 {
 	AnagoStep  *step = walk->probe->step;
 	Page		page = BufferGetPage(buf);
+	AnagoMatches *matches = NULL;
 
 	anago_walk_bind(walk);
 	LockBuffer(buf, BT_READ);
@@ -182,10 +249,10 @@ anago_walk_page(AnagoWalk *walk, Buffer buf)
 		see_inner(walk, page);
 	}
 	else
-		see_leaf(walk, buf);
+		matches = see_leaf(walk, buf);
 	LockBuffer(buf, BUFFER_LOCK_UNLOCK);
-	if (walk->matches != NULL)
-		anago_leaf_prepare(step, walk->matches);
+	if (matches != NULL)
+		anago_leaf_prepare(step, matches);
 	ReleaseBuffer(buf);
 }
 
@@ -202,11 +269,8 @@ anago_walk_free_bounds(AnagoWalk *walk)
 void
 anago_walk_end(AnagoWalk *walk)
 {
-	AnagoStep  *step = walk->probe->step;
-
-	if (walk->matches != NULL)
-		anago_matches_release(step, walk->matches);
-	walk->matches = NULL;
+	while (walk->matches != NULL)
+		anago_walk_drop_matches(walk);
 	drop_span(walk);
 	anago_walk_free_bounds(walk);
 }

@@ -27,13 +27,14 @@ typedef struct AnagoWalk
 	int			combo;			/* run of combinations of the probe, */
 	int			combo_end;		/* to before this one */
 	BlockNumber blkno;			/* page wanted next; Invalid: none */
-	bool		from_start;		/* entries before the range may be met */
-	bool		moved_right;	/* a task with a bound is past its first page */
-	uint16		moves;			/* to the right, as pages had been split */
+	bool		from_start:1;	/* entries before the range may be met */
+	bool		moved_right:1;	/* a task with a bound is past its first page */
+	uint8		moves;			/* to the right, as pages had been split */
 	uint16		resume;			/* of anago_fetch() */
 	IndexTuple	bound;			/* upper bound of the task's part, or NULL */
 	IndexTuple	lower;			/* skip scan's range: lower bound, or NULL */
-	AnagoMatches *matches;		/* matches of the last leaf, or NULL */
+	AnagoMatches *matches;		/* matches of the last leaf, or NULL; backward, of
+								 * those left of it, too */
 	int			next_visible;	/* of matches, to be answered from the index */
 	int			next_match;		/* of matches, to be fetched from the heap */
 	union
@@ -45,6 +46,9 @@ typedef struct AnagoWalk
 } AnagoWalk;
 
 StaticAssertDecl(sizeof(AnagoWalk) <= ANAGO_TASK_SIZE, "task fits its slot");
+
+/* The task of kinds that take leaves from their parents. */
+extern AnagoVerdict anago_parent_run(AnagoTask *task);
 
 /* Reads one leaf, and those that were split off from it. */
 extern PGDLLEXPORT const AnagoTaskOps anago_leaf_task;
@@ -73,6 +77,23 @@ anago_walk_bind(AnagoWalk *walk)
  */
 extern PGDLLEXPORT void anago_walk_copies(AnagoWalk *walk);
 extern PGDLLEXPORT void anago_walk_page(AnagoWalk *walk, Buffer buf);
+
+/*
+ * Are there matches to be fetched?  Backward, those of the page that is farthest
+ * to the right come first, so that all have to be there.
+ */
+static inline bool
+anago_walk_has_matches(const AnagoWalk *walk)
+{
+	return walk->matches != NULL &&
+		(!walk->probe->step->backward || walk->blkno == InvalidBlockNumber);
+}
+
+/* Let go of the matches that are on top, and stand at the first of the next. */
+extern void anago_walk_drop_matches(AnagoWalk *walk);
+
+/* Those matches that have no place yet: each may come to have one. */
+extern void anago_walk_expect(AnagoWalk *walk);
 
 /* Let go of its bounds; or of all that it holds, but for the probe. */
 extern PGDLLEXPORT void anago_walk_free_bounds(AnagoWalk *walk);

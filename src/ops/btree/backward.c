@@ -1,0 +1,183 @@
+/*-------------------------------------------------------------------------
+ *
+ * backward.c
+ *	  The walk of an index range from its end to its start.
+ *
+ * Leaves are taken from the level above, as in range.c, from the right to the
+ * left; what a leaf task reads is the same part, pages that were split off to
+ * the right among it, and only then the matches are turned round.  So no left
+ * link is needed on the leaf level.  Nor on level 1: the page on the left of one
+ * is the page which ends where this one begins, and that is found by a descent.
+ *
+ *		level 2			 [ -inf | K | T ]
+ *							|	  |	  '--> [ T | V | X ]		first: the end
+ *							|	  '------> [ K | M | R ]		then: up to T
+ *							'----------->  [ -inf | C | F ]		then: up to K
+ *
+ * On the way down the separator on the left of where we go is kept: the lower
+ * bound of the page that we come to (span->low), and the upper bound of the
+ * next one (span->upto).
+ *
+ * Concurrent changes.  A page that was split is left by its right link, as
+ * ever.  If the page that ended at `upto` has been deleted, what it had of the
+ * key space has gone to the page right of it, whose leaves have been taken; the
+ * descent comes to that page, or to a leaf of it, once more.  It reaches beyond
+ * the bound: that tells a leaf task to leave it alone.  What is below the bound
+ * there has come since, and is not for our snapshot.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/nbtree.h"
+
+#include "ops/btree/backward.h"
+#include "ops/btree/btpage.h"
+#include "ops/btree/combos.h"
+#include "ops/btree/descend.h"
+
+static void
+backward_start(AnagoWalk *walk)
+{
+	walk->span = anago_span_create(walk->probe->step->op.pipeline, walk->combo,
+								   walk->combo_end);
+}
+
+/* `off`: the separator at the left of where the walk goes. */
+static void
+keep_low(AnagoWalk *walk, Page page, OffsetNumber off)
+{
+	AnagoStep  *step = walk->probe->step;
+	AnagoSpan  *span = walk->span;
+	IndexTuple	separator = (IndexTuple) PageGetItem(page, PageGetItemId(page, off));
+
+	anago_bound_free(step->op.pipeline, span->low);
+	span->low = anago_bound_dup(step->op.pipeline, separator);
+	span->goes_left = !anago_bt_reaches(step->indexrel, &step->keys.start, page, off);
+}
+
+/* Is what the walk looks for right of this page? */
+static bool
+is_right(AnagoWalk *walk, Page page)
+{
+	AnagoStep  *step = walk->probe->step;
+
+	if (walk->span->upto == NULL)
+		return anago_bt_is_right(step->indexrel, &step->keys.end, page);
+	return P_IGNORE(BTPageGetOpaque(page)) ||
+		anago_bt_compare_bound(step->indexrel, walk->span->upto, page) > 0;
+}
+
+static OffsetNumber
+last_child(AnagoWalk *walk, Page page)
+{
+	AnagoStep  *step = walk->probe->step;
+
+	if (walk->span->upto == NULL)
+		return anago_bt_search(step->indexrel, &step->keys.end, page);
+	return anago_bt_search_left(step->indexrel, walk->span->upto, page);
+}
+
+/* A page of level 1: its children are taken from the last one on. */
+static void
+take_page(AnagoWalk *walk, Page page, OffsetNumber last)
+{
+	AnagoStep  *step = walk->probe->step;
+	AnagoSpan  *span = walk->span;
+	AnagoBatch *batch = &span->batch;
+	AnagoSpanPage *at = anago_span_at(span);
+	OffsetNumber first = P_FIRSTDATAKEY(BTPageGetOpaque(page));
+
+	if (!span->goes_left)
+		first = Min(anago_bt_search(step->indexrel, &step->keys.start, page), last);
+	if (first == last && !span->goes_left && span->upto == NULL)
+	{
+		walk->blkno = anago_child_block(page, last);
+		anago_span_free(step->op.pipeline, span);
+		walk->span = NULL;
+		return;
+	}
+	batch->piece = first;
+	batch->last = last;
+	batch->more = span->goes_left;
+	batch->seq++;
+	at->mirror = first + last;
+	at->next = batch->more ? step->root : InvalidBlockNumber;
+	at->ends = !batch->more;
+	at->from_start = !span->goes_left;
+	memcpy(at->page, page, BLCKSZ);
+	span->child = InvalidOffsetNumber;
+	anago_sched_expect(step->op.pipeline->sched, walk->task.depth, sizeof(AnagoSpan));
+	walk->blkno = InvalidBlockNumber;
+}
+
+static void
+backward_see(AnagoWalk *walk, Page page)
+{
+	BTPageOpaque opaque = BTPageGetOpaque(page);
+	OffsetNumber child;
+
+	if (is_right(walk, page))
+	{
+		if (!P_IGNORE(opaque))
+			keep_low(walk, page, P_HIKEY);
+		walk->blkno = opaque->btpo_next;
+		return;
+	}
+	child = last_child(walk, page);
+	if (opaque->btpo_level == 1)
+	{
+		take_page(walk, page, child);
+		return;
+	}
+	if (child > P_FIRSTDATAKEY(opaque))
+		keep_low(walk, page, child);
+	walk->blkno = anago_child_block(page, child);
+}
+
+void
+anago_backward_turn(AnagoWalk *walk)
+{
+	AnagoSpan  *span = walk->span;
+
+	anago_bound_free(walk->probe->step->op.pipeline, span->upto);
+	span->upto = span->low;
+	span->low = NULL;
+	span->goes_left = false;
+	span->begun = InvalidOffsetNumber;
+}
+
+/*
+ * The bound is where the child begins that was begun last, for the reasons that
+ * range.c has; the first of all has none.
+ */
+bool
+anago_backward_part(AnagoWalk *walk, int *from, int *to, IndexTuple *bound)
+{
+	AnagoStep  *step = walk->probe->step;
+	AnagoSpan  *span = walk->span;
+	Page		page = (Page) anago_span_at(span)->page;
+	OffsetNumber next;
+
+	if (*to - *from > 1)
+	{
+		anago_walk_bind(walk);
+		if (!anago_combo_child(walk->probe, page, span->child, from, to, &next))
+			return false;
+	}
+	*bound = NULL;
+	if (span->begun != InvalidOffsetNumber)
+		*bound = anago_bound_dup(step->op.pipeline, (IndexTuple)
+										PageGetItem(page, PageGetItemId(page, span->begun)));
+	else if (span->upto != NULL)
+		*bound = anago_bound_dup(step->op.pipeline, span->upto);
+	span->begun = span->child;
+	return true;
+}
+
+const AnagoRangeKind anago_range_backward = {
+	.name = "backward",
+	.task = {"index range", anago_parent_run},
+	.start = backward_start,
+	.see = backward_see,
+};
