@@ -9,6 +9,7 @@ from differ.alltypes import AllTypes
 from differ.bounds import Bounds
 from differ.collations import Collations
 from differ.effects import Effects
+from differ.inorder import InOrder
 from differ.partitions import Partitions
 from differ.query import Query
 from differ.randomq import Generator
@@ -21,8 +22,8 @@ from differ.zones import Zones
 USUAL_SHARE = 0.5
 USUAL = "usual"
 
-KINDS = (AllTypes, Bounds, Collations, Effects, Partitions, Skips, Stops, Wide,
-         Zones)
+KINDS = (AllTypes, Bounds, Collations, Effects, InOrder, Partitions, Skips,
+         Stops, Wide, Zones)
 
 
 def create(conn):

@@ -9,7 +9,7 @@ import threading
 
 import psycopg
 
-from differ import bounds, skips, tables
+from differ import bounds, inorder, skips, tables
 
 # Rows of a bulk insert: some dozens of leaf pages, split as they fill.
 BULK_ROWS = 4_000
@@ -58,8 +58,8 @@ class Writer(_Changer):
             [self._insert, self._update_hot, self._update_key, self._delete_few,
              self._bulk_insert, self._delete_range, self._lock_rows,
              self._truncate_side, self._change_bounds,
-             self._change_skips],
-            [6, 6, 6, 4, 1, 1, 1, 0.3, 4, 2])[0]
+             self._change_skips, self._change_inorder],
+            [6, 6, 6, 4, 1, 1, 1, 0.3, 4, 2, 3])[0]
         try:
             with conn.transaction():
                 action(conn)
@@ -159,6 +159,9 @@ class Writer(_Changer):
     def _change_skips(self, conn):
         conn.execute(skips.change(self.rng))
 
+    def _change_inorder(self, conn):
+        conn.execute(inorder.change(self.rng))
+
 
 class Vacuumer(_Changer):
     """VACUUM in all its forms, ANALYZE, CHECKPOINT."""
@@ -167,7 +170,7 @@ class Vacuumer(_Changer):
 
     def _once(self, conn):
         table = self.rng.choice([*(t.name for t in tables.TABLES), "bounds",
-                                 "skips", "skips_deep"])
+                                 "skips", "skips_deep", "inorder"])
         statement = self.rng.choices(
             [f"vacuum {table}", f"vacuum (index_cleanup on) {table}",
              f"vacuum (freeze) {table}", f"analyze {table}", "checkpoint",
