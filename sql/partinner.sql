@@ -84,6 +84,9 @@ select anago_same('select * from po where not exists (select 1 from pe where pe.
 select anago_same('select * from po where not exists (select 1 from pl where pl.r = po.r and pl.k = po.k)');
 select anago_same('select * from po where po.at in (select at from pe where v < 3) and po.n < 5');
 select anago_same('select po.id, x.five, x.v from po left join (select 5 as five, pe.* from pe) x on x.at = po.at where po.n = 3');
+-- where no partition can match, conditions on the joined row still count
+select anago_same('select * from po left join ph on ph.id = nullif(po.at, po.k * 0 + po.at) where coalesce(ph.v, 1) = po.n');
+select anago_same('select po.id, pl.v from po left join pl on pl.r = po.r and pl.k = po.k where coalesce(pl.v, 1) = po.n');
 -- branches with conditions of their own, and their own policies
 create table pb (k int, v int, who text);
 insert into pb select g % 130, g, case when g % 3 = 0 then 'x' else 'y' end from generate_series(1, 300) g;

@@ -44,6 +44,8 @@ anago_members_create(AnagoOp *op, const AnagoStepDesc *desc, int nsteps)
 	/* no condition holds there */
 	members->none.gate_known = true;
 	members->none.gate_open = false;
+	/* a row that goes on without a match is tested nevertheless */
+	members->none.other = ExecInitQual(desc->exprs[ANAGO_EXPRS_OTHER], op->pipeline->ps);
 	return members;
 }
 
