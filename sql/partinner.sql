@@ -148,6 +148,21 @@ execute kept(3);
 deallocate kept;
 reset plan_cache_mode;
 
+-- nor under a cursor, in the same session: no table is looked into yet
+begin;
+declare early cursor for select po.id, pe.v from po join pe on pe.at = po.at where po.n = 3 order by 1, 2;
+savepoint s;
+truncate pe2;
+rollback to s;
+reindex index pe1_at_k_idx;
+rollback to s;
+alter table pe detach partition pe1;
+rollback to s;
+alter table pe alter column v type bigint;
+rollback to s;
+fetch 3 from early;
+commit;
+
 -- an error in a condition of one partition
 select count(*) from po join pe on pe.at = po.at and 1 / (pe.at - 301) > 0 where po.n < 9;
 -- a part that a parallel query's processes each open for themselves

@@ -1,15 +1,17 @@
 /*-------------------------------------------------------------------------
  *
  * members.c
- *	  The members of a step of several tables: opened when they are wanted.
+ *	  The members of a step of several tables: made ready when they are wanted.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
+#include "access/genam.h"
 #include "executor/executor.h"
 #include "utils/memutils.h"
 
+#include "compat.h"
 #include "ops/btree/fan.h"
 #include "ops/btree/members.h"
 #include "ops/btree/open.h"
@@ -23,11 +25,32 @@ struct AnagoMembers
 	const AnagoStepDesc *desc;
 	int			parts;			/* of the memory for inner pages, for each */
 	AnagoPruner *pruner;		/* NULL until the first row */
+	Relation   *indexes;		/* of each, held open */
 	AnagoStep **open;			/* NULL: not yet */
 	AnagoStep  *last;			/* opened last, or NULL */
 	AnagoStep	none;			/* stands for the inner side where no member
 								 * can match */
 };
+
+/*
+ * As stock does, which finds out at the start what an Append may come to scan:
+ * while they are open, DROP, TRUNCATE and ALTER in this session are refused.
+ */
+static void
+hold_relations(AnagoMembers *members)
+{
+	EState	   *estate = members->op->pipeline->estate;
+	const AnagoStepDesc *desc = members->desc;
+
+	for (int i = 0; i < desc->prune.nlevels; i++)
+		(void) anago_open_range_table_relation(estate, desc->prune.levels[i].relid);
+	members->indexes = palloc0(sizeof(Relation) * desc->nmembers);
+	for (int i = 0; i < desc->nmembers; i++)
+	{
+		(void) ExecOpenScanRelation(estate, desc->members[i].scanrelid, 0);
+		members->indexes[i] = anago_step_open_index(estate, &desc->members[i]);
+	}
+}
 
 AnagoMembers *
 anago_members_create(AnagoOp *op, const AnagoStepDesc *desc, int nsteps)
@@ -46,6 +69,7 @@ anago_members_create(AnagoOp *op, const AnagoStepDesc *desc, int nsteps)
 	members->none.gate_open = false;
 	/* a row that goes on without a match is tested nevertheless */
 	members->none.other = ExecInitQual(desc->exprs[ANAGO_EXPRS_OTHER], op->pipeline->ps);
+	hold_relations(members);
 	return members;
 }
 
@@ -202,8 +226,11 @@ void
 anago_members_close(AnagoMembers *members)
 {
 	for (int i = 0; i < members->desc->nmembers; i++)
+	{
 		if (members->open[i] != NULL)
 			anago_step_close(members->open[i]);
+		index_close(members->indexes[i], NoLock);
+	}
 }
 
 void

@@ -1,11 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * members.h
- *	  The members of a step of several tables: opened when they are wanted.
+ *	  The members of a step of several tables: made ready when they are wanted.
  *
  * A pipeline over a table of a thousand partitions may come to look into three
- * of them.  So table, index and keys of each are opened for the first row that
- * is probed for there; its locks are held from the beginning, as the plan's.
+ * of them.  So what a member is probed with is made for the first row that is
+ * probed for there.  Its table and index are open from the beginning, so that
+ * nothing in the same session changes them while a cursor may yet look into them.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,8 +18,8 @@
 #include "ops/btree/btree.h"
 
 /*
- * Of a step, which `op` stands for.  Nothing is opened by this; nor can it be, with
- * EXPLAIN alone.
+ * Of a step, which `op` stands for; not with EXPLAIN alone, which must not need
+ * the tables.
  */
 extern AnagoMembers *anago_members_create(AnagoOp *op, const AnagoStepDesc *desc,
 										  int nsteps);
@@ -39,7 +40,7 @@ extern AnagoProbe *anago_members_first(AnagoMembers *members, AnagoRow *row,
  */
 extern bool anago_members_go_on(AnagoProbe **probe);
 
-/* Rescan, release and close those that are open. */
+/* Rescan and release those that are ready; close all. */
 extern void anago_members_rescan(AnagoMembers *members);
 extern void anago_members_release(AnagoMembers *members);
 extern void anago_members_close(AnagoMembers *members);

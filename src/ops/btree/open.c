@@ -70,6 +70,13 @@ begin_order(AnagoStep *step)
 		step->range = &anago_range_backward;
 }
 
+Relation
+anago_step_open_index(EState *estate, const AnagoStepDesc *desc)
+{
+	return index_open(desc->indexid,
+					  exec_rt_fetch(desc->scanrelid, estate)->rellockmode);
+}
+
 void
 anago_step_open(AnagoStep *step, const AnagoStepDesc *desc, int parts)
 {
@@ -79,8 +86,7 @@ anago_step_open(AnagoStep *step, const AnagoStepDesc *desc, int parts)
 	step->desc = desc;
 	step->vmbuffer = InvalidBuffer;
 	step->heap = ExecOpenScanRelation(pipeline->estate, desc->scanrelid, 0);
-	step->indexrel = index_open(desc->indexid,
-								exec_rt_fetch(desc->scanrelid, pipeline->estate)->rellockmode);
+	step->indexrel = anago_step_open_index(pipeline->estate, desc);
 	step->heap_slot = MakeSingleTupleTableSlot(RelationGetDescr(step->heap),
 											   &TTSOpsHeapTuple);
 	step->range = pipeline->operators.methods[ANAGO_ROLE_RANGE];

@@ -19,6 +19,9 @@
  */
 extern void anago_step_open(AnagoStep *step, const AnagoStepDesc *desc, int parts);
 
+/* The index alone, which is locked as its table is. */
+extern Relation anago_step_open_index(EState *estate, const AnagoStepDesc *desc);
+
 /* Where it looks into pages; several members look into one at a time. */
 extern void anago_step_share_areas(AnagoStep *step, const AnagoStep *with);
 
