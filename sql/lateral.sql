@@ -59,6 +59,10 @@ select line from anago_plan('select d1.name, d2.name, f.amount from e1 d1 join (
 	and f.amount + d1.v > d2.v * 2000 where d1.v < 3 and d2.v = 2') line where line !~ 'Join Filter';
 select line from anago_plan('select d1.name, d2.name, p.amount from e1 d1 join (e2 d2 join part p on p.k2 = d2.id) on p.k1 = d1.id
 	where d1.v = 3 and d2.v = 2') line where line !~ 'Join Filter';
+-- a condition that nobody may evaluate ahead, nor twice, on all of them
+create function noted(int, int, int) returns boolean language plpgsql volatile as 'begin return true; end';
+select trim(line) as line from anago_plan('select d1.name from e1 d1 left join ((e2 d2 join fact f on f.k2 = d2.id)
+	join line l on l.fact = f.amount) on f.k1 = d1.id and noted(d1.v, d2.v, l.item) where d1.v = 3') line where line ~ 'noted';
 -- an error in the inner pipeline, and the next query
 select count(*) from e1 d1 join (e2 d2 join fact f on f.k2 = d2.id) on f.k1 = d1.id and 1 / (d1.id - 17) + f.amount > d2.v where d1.v = 3;
 select count(*) from e1 d1 join (e2 d2 join fact f on f.k2 = d2.id) on f.k1 = d1.id where d1.v = 3 and d2.v = 2;

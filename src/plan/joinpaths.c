@@ -316,6 +316,15 @@ try_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer,
 								outer, inner, extra->restrictlist,
 								NIL, required);
 
+	/* with rows from further out, some conditions of joins above are this one's */
+	if (required != NULL &&
+		!anago_quals_eligible(root, nest->jpath.joinrestrictinfo))
+	{
+		*outer = shown;
+		pfree(nest);
+		return;
+	}
+
 	if (can_merge(outer))
 	{
 		source = ((AnagoPath *) outer)->source;
