@@ -87,6 +87,13 @@ select anago_same('select po.id, x.five, x.v from po left join (select 5 as five
 -- where no partition can match, conditions on the joined row still count
 select anago_same('select * from po left join ph on ph.id = nullif(po.at, po.k * 0 + po.at) where coalesce(ph.v, 1) = po.n');
 select anago_same('select po.id, pl.v from po left join pl on pl.r = po.r and pl.k = po.k where coalesce(pl.v, 1) = po.n');
+-- and the row comes in its place, where rows come in order
+set enable_sort = off;
+set enable_hashjoin = off;
+select anago_same_order('select po.id, pl.v from po left join pl on pl.r = po.r and pl.k = po.k and pl.v = po.id * 7 order by po.id limit 300');
+select anago_same_order('select po.id from po where not exists (select from pl where pl.r = po.r and pl.k = po.k) order by po.id');
+reset enable_hashjoin;
+reset enable_sort;
 -- branches with conditions of their own, and their own policies
 create table pb (k int, v int, who text);
 insert into pb select g % 130, g, case when g % 3 = 0 then 'x' else 'y' end from generate_series(1, 300) g;

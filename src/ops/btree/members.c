@@ -69,6 +69,8 @@ anago_members_create(AnagoOp *op, const AnagoStepDesc *desc, int nsteps)
 	members->none.gate_open = false;
 	/* a row that goes on without a match is tested nevertheless */
 	members->none.other = ExecInitQual(desc->exprs[ANAGO_EXPRS_OTHER], op->pipeline->ps);
+	/* and has its place in the order */
+	anago_step_begin_order(&members->none);
 	hold_relations(members);
 	return members;
 }

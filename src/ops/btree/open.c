@@ -53,8 +53,8 @@ anago_step_share_areas(AnagoStep *step, const AnagoStep *with)
  * then every task of this step has a place of its own.  Else each row has
  * one, whatever comes of it.
  */
-static void
-begin_order(AnagoStep *step)
+void
+anago_step_begin_order(AnagoStep *step)
 {
 	const AnagoPipeline *pipeline = step->op.pipeline;
 	bool		of_index = pipeline->child == NULL;
@@ -95,7 +95,7 @@ anago_step_open(AnagoStep *step, const AnagoStepDesc *desc, int parts)
 	if (step->visit == NULL)
 		create_areas(step);
 	anago_fill_init(step);
-	begin_order(step);
+	anago_step_begin_order(step);
 	anago_keys_init(&step->keys, step->indexrel, desc, ps, !step->backward);
 	step->keys_allocate = keys_allocate(&step->keys);
 	step->gate = ExecInitQual(desc->exprs[ANAGO_EXPRS_GATE], ps);

@@ -19,6 +19,9 @@
  */
 extern void anago_step_open(AnagoStep *step, const AnagoStepDesc *desc, int parts);
 
+/* What becomes of the order of rows in a step; its op is filled in. */
+extern void anago_step_begin_order(AnagoStep *step);
+
 /* The index alone, which is locked as its table is. */
 extern Relation anago_step_open_index(EState *estate, const AnagoStepDesc *desc);
 
