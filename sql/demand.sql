@@ -30,6 +30,11 @@ insert into dem_query values
 	('three tables', 'select dem1.id, dem2.pad, dem3.pad from dem1 join dem2 on dem2.ref = dem1.ref join dem3 on dem3.id = dem2.id where k >= 0'),
 	('left join', 'select dem1.id, dem2.pad from dem1 left join dem2 on dem2.ref = dem1.ref + 6000 where k >= 0'),
 	('semijoin', 'select id, pad from dem1 where k >= 0 and exists (select from dem2 where dem2.ref = dem1.ref and dem2.pad > '''')'),
+	('ordered', 'select id, pad from dem1 where k >= 0 order by k'),
+	('descending', 'select id, pad from dem1 order by k desc'),
+	('ordered filter', 'select id, pad from dem1 where id % 10 = 3 order by k'),
+	('ordered join', 'select dem1.id, dem2.pad from dem1 join dem2 on dem2.ref = dem1.ref order by k desc'),
+	('ordered three', 'select dem1.id, dem2.pad, dem3.pad from dem1 join dem2 on dem2.ref = dem1.ref join dem3 on dem3.id = dem2.id order by k'),
 	('IN list', 'select id, pad from dem1 where k in (select generate_series(0, 11000, 2))'),
 	('constant list', format('select id, pad from dem1 where k = any (%L::int[])',
 							 (select array_agg(g) from generate_series(0, 11000, 2) g)));

@@ -15,6 +15,9 @@
 /* Tasks that may live at a depth where none has ended yet. */
 #define BOUND_START		1
 
+/* Places that may wait where the turn has been of none. */
+#define PLACES_START	4
+
 /*
  * After so many rows what a task gives is known well enough that a task which is
  * needed twice over is begun for so many that have ended.
@@ -110,4 +113,21 @@ anago_demand_bound(const AnagoDemand *demand, const int *live, int ndepths,
 	if (demand->given >= KNOWN_ROWS)
 		paid = Max(paid, Min(ended / KNOWN_PATIENCE, (int64) needed / 2));
 	return (int) Min(Min(paid, (int64) needed), most);
+}
+
+int
+anago_demand_places(const AnagoDemand *demand, int64 retired, int most)
+{
+	int64		paid = Max(retired / demand->patience, PLACES_START);
+	int64		left;
+	double		needed;
+
+	if (demand->wanted > 0 && demand->given >= KNOWN_ROWS &&
+		(left = rows_left(demand)) > 0)
+	{
+		needed = Min((double) left * retired / demand->given, most);
+		paid = Max(paid, Min(retired / KNOWN_PATIENCE, (int64) needed / 2));
+		paid = Min(paid, Max((int64) ceil(needed), 1));
+	}
+	return (int) Min(paid, most);
 }

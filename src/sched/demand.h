@@ -60,6 +60,12 @@ extern void anago_demand_row(AnagoDemand *demand, int ndepths);
 extern int	anago_demand_bound(const AnagoDemand *demand, const int *live,
 							   int ndepths, int depth, int most);
 
+/*
+ * Where rows leave in order: of `most` places, how many may wait for their turn
+ * once that of `retired` has been?
+ */
+extern int	anago_demand_places(const AnagoDemand *demand, int64 retired, int most);
+
 static inline void
 anago_demand_task_ended(AnagoDemand *demand, int depth)
 {

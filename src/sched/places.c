@@ -21,9 +21,6 @@
 /* By which part of a gap a new place stands behind its lower end. */
 #define LABEL_PART		64
 
-/* Places that may wait when the turn has been of none. */
-#define WAITING_START	4
-
 static Size
 place_size(const AnagoOrder *order)
 {
@@ -220,14 +217,13 @@ anago_order_expect(AnagoOrder *order, AnagoPlace *place, int n)
 }
 
 int
-anago_order_room(const AnagoOrder *order, int depth, int most, int patience)
+anago_order_room(const AnagoOrder *order, int depth, int bound)
 {
-	int64		bound = order->retired / patience;
 	int64		begun = order->waiting;
 
 	if (depth == order->feeds)
 		begun += order->expected;
-	return (int) (Min(Max(bound, WAITING_START), most) - Min(begun, 2 * most));
+	return (int) Max(bound - begun, -1);
 }
 
 bool

@@ -26,8 +26,8 @@
  *	- the head has a task or a kept row.
  *
  * The window.  Places that wait for their turn are bounded: by as many as
- * keep the device busy and, as it is never sure that more rows are wanted, by a
- * part of those whose turn has been.  Nearer ones are preferred where there is a
+ * keep the device busy and, as it is never sure that more rows are wanted, by
+ * what those whose turn has been pay for (demand.h).  Nearer ones are preferred where there is a
  * choice, and the head is let in whatever bounds say (sched.c): so the window
  * can be full, but not for good.
  *
@@ -103,10 +103,10 @@ extern AnagoKept *anago_order_take(AnagoOrder *order);
 extern void anago_order_expect(AnagoOrder *order, AnagoPlace *place, int n);
 
 /*
- * Places that may yet be begun by tasks of that depth: of `most`, and for
- * `patience` whose turn has been one more (can be < 0).
+ * Places that may yet be begun by tasks of that depth, if `bound` may wait (can
+ * be < 0).
  */
-extern int	anago_order_room(const AnagoOrder *order, int depth, int most, int patience);
+extern int	anago_order_room(const AnagoOrder *order, int depth, int bound);
 
 /* Has the head no task at that depth or below it? */
 extern bool anago_order_head_is_done(const AnagoOrder *order, int depth);

@@ -84,6 +84,14 @@ anago_room_at_head(const AnagoRoom *bounds, int depth)
 	return room;
 }
 
+/* Places that may wait for their turn. */
+static int
+places_bound(const AnagoRoom *bounds)
+{
+	return anago_demand_places(&bounds->demand, bounds->order->retired,
+							   WINDOW_OF_PLACES * anago_window_bound(bounds));
+}
+
 /* And for all others. */
 static int
 room_in_order(const AnagoRoom *bounds, int depth)
@@ -96,9 +104,7 @@ room_in_order(const AnagoRoom *bounds, int depth)
 	if (depth >= order->ndepths)
 		return INT_MAX;
 	if (depth < order->bounded)
-		room = Min(room, anago_order_room(order, depth,
-										  WINDOW_OF_PLACES * anago_window_bound(bounds),
-										  bounds->demand.patience));
+		room = Min(room, anago_order_room(order, depth, places_bound(bounds)));
 	return room;
 }
 
