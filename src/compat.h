@@ -418,6 +418,25 @@ anago_initial_cost_nestloop(PlannerInfo *root, JoinCostWorkspace *workspace,
 #endif
 }
 
+/* 19: what an Append is made of is a struct. */
+static inline AppendPath *
+anago_append_path(PlannerInfo *root, RelOptInfo *rel, List *subpaths,
+				  List *partial_subpaths, int workers, bool parallel_aware)
+{
+#if PG_VERSION_NUM >= 190000
+	AppendPathInput input = {
+		.subpaths = subpaths,
+		.partial_subpaths = partial_subpaths,
+	};
+
+	return create_append_path(root, rel, input, NIL, NULL, workers,
+							  parallel_aware, -1);
+#else
+	return create_append_path(root, rel, subpaths, partial_subpaths, NIL, NULL,
+							  workers, parallel_aware, -1);
+#endif
+}
+
 /*
  * Before 19, the outer side of a JOIN_UNIQUE_OUTER join is made unique by
  * whoever builds the join; since then it comes so.

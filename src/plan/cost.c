@@ -252,6 +252,15 @@ anago_parallel_workers(const AnagoPath *apath)
 	return Min(wanted, max_parallel_workers_per_gather);
 }
 
+/* More to do for the rows that come out, by who makes them. */
+void
+anago_add_cpu_cost(AnagoPath *apath, Cost cost)
+{
+	apath->cpath.path.total_cost += cost;
+	apath->total_cost += cost;
+	apath->shared_cost += cost;
+}
+
 /* The same steps, put together in another way: the same cost. */
 void
 anago_copy_cost(AnagoPath *dst, const AnagoPath *src)

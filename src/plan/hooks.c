@@ -9,6 +9,7 @@
  *		eligible.c	which queries, relations, indexes and conditions qualify
  *		effects.c	what may be evaluated ahead of demand
  *		paths.c		AnagoScan paths, and what all AnagoPaths share
+ *		unionpaths.c	OR over several indexes
  *		joinpaths.c	AnagoJoin paths
  *		members.c	inner sides of several tables
  *		prune.c		which of them a row can have matches in
@@ -41,6 +42,9 @@
  */
 static bool scrollable = false;
 
+/* Is it any cursor?  Then its plan must have one scan of such a table only. */
+static bool of_cursor = false;
+
 static planner_hook_type prev_planner_hook = NULL;
 static set_rel_pathlist_hook_type prev_rel_hook = NULL;
 static set_join_pathlist_hook_type prev_join_hook = NULL;
@@ -49,6 +53,7 @@ static PlannedStmt *
 plan_query(ANAGO_PLANNER_PARAMS)
 {
 	bool		outer = scrollable;
+	bool		outer_of_cursor = of_cursor;
 	PlannedStmt *result;
 
 	/* also if this query has no use for us: plans that are kept may have */
@@ -56,6 +61,7 @@ plan_query(ANAGO_PLANNER_PARAMS)
 		(void) anago_is_installed();
 
 	scrollable = (cursorOptions & CURSOR_OPT_SCROLL) != 0;
+	of_cursor = (cursorOptions & CURSOR_OPT_FAST_PLAN) != 0;
 	PG_TRY();
 	{
 		if (prev_planner_hook)
@@ -66,6 +72,7 @@ plan_query(ANAGO_PLANNER_PARAMS)
 	PG_FINALLY();
 	{
 		scrollable = outer;
+		of_cursor = outer_of_cursor;
 	}
 	PG_END_TRY();
 	return result;
@@ -82,8 +89,13 @@ rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 {
 	if (prev_rel_hook)
 		prev_rel_hook(root, rel, rti, rte);
-	if (rel->indexlist != NIL && takes_part())
-		anago_add_scan_paths(root, rel);
+	if (rel->indexlist == NIL || !takes_part())
+		return;
+	if (!of_cursor)
+		anago_add_union_paths(root, rel);
+	anago_add_scan_paths(root, rel);
+	if (anago_debug_force)
+		anago_drop_core_paths(rel);
 }
 
 static void

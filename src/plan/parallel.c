@@ -101,12 +101,11 @@ anago_submit_partial_twin(PlannerInfo *root, RelOptInfo *rel, AnagoPath *apath)
 }
 
 /*
- * Hand a pipeline with a source that can be shared, whose costs are known, to
- * the competition as a partial path, if it is worth any workers.  `apath`
- * itself is left as it is.
+ * The partial path of a pipeline with a source that can be shared, whose costs
+ * are known; NULL: it is not worth any workers.  `apath` itself is left as it is.
  */
-bool
-anago_submit_partial_path(RelOptInfo *rel, AnagoPath *apath)
+AnagoPath *
+anago_make_partial_path(const AnagoPath *apath)
 {
 	int			workers = anago_parallel_workers(apath);
 	AnagoPath  *partial;
@@ -115,7 +114,7 @@ anago_submit_partial_path(RelOptInfo *rel, AnagoPath *apath)
 	Assert(apath->cpath.path.parallel_safe);
 	Assert(apath->source == NULL || apath->source->parallel_workers > 0);
 	if (workers == 0)
-		return false;
+		return NULL;
 
 	partial = palloc(sizeof(AnagoPath));
 	*partial = *apath;
@@ -124,6 +123,17 @@ anago_submit_partial_path(RelOptInfo *rel, AnagoPath *apath)
 	path->parallel_workers = workers;
 	anago_cost_partial(partial);
 	anago_force_cost(partial);
-	add_partial_path(rel, path);
+	return partial;
+}
+
+/* Hand it to the competition, if there is one. */
+bool
+anago_submit_partial_path(RelOptInfo *rel, const AnagoPath *apath)
+{
+	AnagoPath  *partial = anago_make_partial_path(apath);
+
+	if (partial == NULL)
+		return false;
+	add_partial_path(rel, &partial->cpath.path);
 	return true;
 }

@@ -137,6 +137,12 @@ anago_submit_path(RelOptInfo *rel, AnagoPath *apath)
 	add_path(rel, &apath->cpath.path);
 }
 
+static bool
+is_ours(const Path *path)
+{
+	return anago_is_path(path) || anago_is_union(path);
+}
+
 /* Of paths without parameters. */
 static Cost
 cheapest_of_core(const RelOptInfo *rel)
@@ -148,7 +154,7 @@ cheapest_of_core(const RelOptInfo *rel)
 	{
 		const Path *path = lfirst(lc);
 
-		if (!anago_is_path(path) && path->param_info == NULL)
+		if (!is_ours(path) && path->param_info == NULL)
 			cheapest = Min(cheapest, path->total_cost);
 	}
 	return cheapest;
@@ -172,14 +178,14 @@ anago_drop_core_paths(RelOptInfo *rel)
 	{
 		Path	   *path = lfirst(lc);
 
-		ours |= anago_is_path(path) && path->param_info == NULL &&
+		ours |= is_ours(path) && path->param_info == NULL &&
 			path->total_cost <= of_core;
-		if (path->param_info != NULL || anago_is_path(path))
+		if (path->param_info != NULL || is_ours(path))
 			keep = lappend(keep, path);
 	}
 	foreach(lc, rel->partial_pathlist)
 	{
-		if (anago_is_path(lfirst(lc)))
+		if (is_ours(lfirst(lc)))
 			keep_partial = lappend(keep_partial, lfirst(lc));
 	}
 	if (ours)
@@ -223,9 +229,9 @@ may_match_index(RelOptInfo *rel)
 	return false;
 }
 
-/* All index paths that core can think of, and not just those that won. */
+/* All paths by indexes that core can think of, and not just those that won. */
 List *
-anago_remake_index_paths(PlannerInfo *root, RelOptInfo *rel)
+anago_remake_paths(PlannerInfo *root, RelOptInfo *rel)
 {
 	List	   *pathlist = rel->pathlist;
 	List	   *partial_pathlist = rel->partial_pathlist;
@@ -236,12 +242,18 @@ anago_remake_index_paths(PlannerInfo *root, RelOptInfo *rel)
 	rel->partial_pathlist = NIL;
 	rel->consider_parallel = false;
 	create_index_paths(root, rel);
-	found = anago_collect_index_paths(rel->pathlist);
+	found = rel->pathlist;
 
 	rel->pathlist = pathlist;
 	rel->partial_pathlist = partial_pathlist;
 	rel->consider_parallel = consider_parallel;
 	return found;
+}
+
+List *
+anago_remake_index_paths(PlannerInfo *root, RelOptInfo *rel)
+{
+	return anago_collect_index_paths(anago_remake_paths(root, rel));
 }
 
 /* Of these, the index paths that could be the one step of a scan. */
@@ -268,6 +280,15 @@ scan_candidates(List *ipaths)
 	return result;
 }
 
+/* Might paths by an index matter to a table? */
+bool
+anago_is_worth_remaking(RelOptInfo *rel)
+{
+	return rel->baserestrictinfo != NIL &&
+		(rel->pages >= ANAGO_MIN_PAGES || anago_debug_force) &&
+		may_match_index(rel);
+}
+
 /*
  * Did core drop all index paths of a table where they might matter?  Those
  * that are in the list but not worth trying say that none is.
@@ -277,9 +298,6 @@ should_remake(RelOptInfo *rel, List *ipaths)
 {
 	ListCell   *lc;
 
-	if (rel->baserestrictinfo == NIL ||
-		(rel->pages < ANAGO_MIN_PAGES && !anago_debug_force))
-		return false;
 	foreach(lc, ipaths)
 	{
 		IndexPath  *ipath = lfirst(lc);
@@ -287,7 +305,7 @@ should_remake(RelOptInfo *rel, List *ipaths)
 		if (ipath->path.param_info == NULL && ipath->indexclauses != NIL)
 			return false;
 	}
-	return may_match_index(rel);
+	return anago_is_worth_remaking(rel);
 }
 
 static AnagoPath *
@@ -341,6 +359,4 @@ anago_add_scan_paths(PlannerInfo *root, RelOptInfo *rel)
 		if (anago_index_path_eligible(root, lfirst(lc)))
 			add_scan_path(root, rel, lfirst(lc));
 	}
-	if (anago_debug_force)
-		anago_drop_core_paths(rel);
 }

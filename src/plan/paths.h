@@ -63,6 +63,7 @@ typedef struct AnagoPathStep
 	List	   *joinrestrictinfo;	/* RestrictInfos left to the join */
 	Relids		joinrelids;		/* of the join that this step makes; NULL for
 								 * the first step of the unit source */
+	List	   *found_before;	/* index paths of a union's arms before this one */
 } AnagoPathStep;
 
 typedef struct AnagoPath
@@ -120,6 +121,13 @@ extern void anago_force_cost(AnagoPath *path);
 extern void anago_submit_path(RelOptInfo *rel, AnagoPath *path);
 extern void anago_drop_core_paths(RelOptInfo *rel);
 extern void anago_add_scan_paths(PlannerInfo *root, RelOptInfo *rel);
+extern List *anago_remake_paths(PlannerInfo *root, RelOptInfo *rel);
+extern bool anago_is_worth_remaking(RelOptInfo *rel);
+
+/* unionpaths.c */
+extern void anago_add_union_paths(PlannerInfo *root, RelOptInfo *rel);
+extern bool anago_is_union(const Path *path);
+extern List *anago_not_found_by(List *ipaths);
 
 /* joinpaths.c */
 extern void anago_add_join_paths(PlannerInfo *root, RelOptInfo *joinrel,
@@ -130,7 +138,8 @@ extern void anago_add_join_paths(PlannerInfo *root, RelOptInfo *joinrel,
 extern bool anago_partial_possible(const RelOptInfo *rel);
 extern void anago_submit_partial_twin(PlannerInfo *root, RelOptInfo *rel,
 									  AnagoPath *path);
-extern bool anago_submit_partial_path(RelOptInfo *rel, AnagoPath *path);
+extern AnagoPath *anago_make_partial_path(const AnagoPath *apath);
+extern bool anago_submit_partial_path(RelOptInfo *rel, const AnagoPath *apath);
 
 /* price.c: would a pipeline have no advantage at all? */
 extern bool anago_nothing_overlaps(void);
@@ -150,6 +159,7 @@ extern void anago_keep_order(PlannerInfo *root, AnagoPath *path, List *pathkeys,
 extern double anago_parallel_divisor(int workers);
 extern bool anago_is_worth_workers(const AnagoPath *path);
 extern int	anago_parallel_workers(const AnagoPath *path);
+extern void anago_add_cpu_cost(AnagoPath *apath, Cost cost);
 extern void anago_copy_cost(AnagoPath *dst, const AnagoPath *src);
 extern void anago_cost_partial(AnagoPath *path);
 

@@ -286,7 +286,12 @@ anago_describe_step(PlannerInfo *root, AnagoStepDesc *desc,
 	if (step->append)
 		describe_members(root, desc, step, plans);
 	else
+	{
 		describe_table(desc, step->ipath, strip_gate(linitial(plans), &of_table));
+		desc->exprs[ANAGO_EXPRS_FILTER] =
+			list_concat_copy(desc->exprs[ANAGO_EXPRS_FILTER],
+							 anago_not_found_by(step->found_before));
+	}
 	describe_gate(desc, step, of_table, gate);
 	describe_join(root, desc, step);
 }

@@ -7,6 +7,7 @@
       alltypes.py     every type that has a B-tree, every cross-type operator
       bounds.py       redundant and contradictory conditions, IN lists
       collations.py   collations, nondeterministic ones among them; patterns
+      disjunctions.py OR over several indexes
       effects.py      functions that count their calls, below LIMIT
       partitions.py   partitions by the hundred
       skips.py        conditions behind a column without an equality

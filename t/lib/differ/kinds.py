@@ -8,6 +8,7 @@ ones; the others each look at one thing closely.
 from differ.alltypes import AllTypes
 from differ.bounds import Bounds
 from differ.collations import Collations
+from differ.disjunctions import Disjunctions
 from differ.effects import Effects
 from differ.inorder import InOrder
 from differ.partitions import Partitions
@@ -22,8 +23,8 @@ from differ.zones import Zones
 USUAL_SHARE = 0.5
 USUAL = "usual"
 
-KINDS = (AllTypes, Bounds, Collations, Effects, InOrder, Partitions, Skips,
-         Stops, Wide, Zones)
+KINDS = (AllTypes, Bounds, Collations, Disjunctions, Effects, InOrder, Partitions,
+         Skips, Stops, Wide, Zones)
 
 
 def create(conn):
