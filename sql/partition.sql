@@ -61,10 +61,10 @@ select anago_same('select * from pu left join pw on pw.k = pu.k and pw.z = 2 whe
 set anago.enable = on;
 set anago.debug_force = on;
 set enable_mergejoin = off;
-set enable_hashjoin = off;
+set enable_nestloop = off;
 select anago_plan('select * from pu join pw on pw.k = pu.k where pu.w = 4');
 reset enable_mergejoin;
-reset enable_hashjoin;
+reset enable_nestloop;
 reset anago.debug_force;
 reset anago.enable;
 reset enable_partitionwise_join;
