@@ -60,11 +60,10 @@ select anago_same('select * from pu join pw on pw.k = pu.k where pu.w = 4');
 select anago_same('select * from pu left join pw on pw.k = pu.k and pw.z = 2 where pu.w = 4');
 set anago.enable = on;
 set anago.debug_force = on;
-set enable_mergejoin = off;
-set enable_nestloop = off;
-select anago_plan('select * from pu join pw on pw.k = pu.k where pu.w = 4');
-reset enable_mergejoin;
-reset enable_nestloop;
+-- (how the join is run depends on the version: by partitions or by one step)
+select count(*) as our_scans
+  from anago_plan('select * from pu join pw on pw.k = pu.k where pu.w = 4') line
+ where line ~ 'AnagoScan\) on pu[12]';
 reset anago.debug_force;
 reset anago.enable;
 reset enable_partitionwise_join;
