@@ -62,6 +62,12 @@ sub measured
 			q{select sum(read_time) from pg_stat_io where object = 'relation' and context = 'normal'}) : undef };
 }
 
+sub stops_early
+{
+	my ($query) = @_;
+	return "select * from ($query offset 0) s(one) where one % 7 <> 3 limit 300";
+}
+
 my $scan = 'select id, k, pad from a where k between 1000 and 9000';
 my $join = 'select a.id, b.id, b.v from a join b on b.aid = a.id where a.k between 100 and 2000';
 my $semi = 'select id from a where k between 100 and 2000 and exists (select from b where aid = a.id and v > 10)';
@@ -70,8 +76,9 @@ for my $method ('uring', 'pgaio')
 {
 	my $session = Anago::session($node, 'anago.io_method' => $method);
 
-	for my $case (['scan', $scan], ['LIMIT', "$scan limit 300"], ['join', $join],
-		['join with LIMIT', "$join limit 300"], ['semijoin', $semi])
+	# Behind a filter of core's nobody knows how many rows LIMIT wants of ours.
+	for my $case (['scan', $scan], ['LIMIT', stops_early($scan)], ['join', $join],
+		['join with LIMIT', stops_early($join)], ['semijoin', $semi])
 	{
 		my ($name, $query) = ("$method, $case->[0]", $case->[1]);
 		my $got = measured($session, $query);
