@@ -19,6 +19,8 @@ from lib import load, machine, places, report, runs
 from lib.cluster import Cluster, ClusterError
 from lib.device import Device
 
+SOURCES = Path(__file__).resolve().parents[2] / "src"
+
 # anago is loaded by the session, so that stock runs can be without it.
 ANAGO_SERVER = {"session_preload_libraries": "anago"}
 
@@ -244,6 +246,10 @@ def create_extension(cluster, dbname):
     if not library.exists():
         raise ClusterError(f"anago is not installed in {cluster.version()}: "
                            "make install with the same PG_CONFIG")
+    newest = max(SOURCES.rglob("*.[ch]"), key=lambda file: file.stat().st_mtime)
+    if library.stat().st_mtime < newest.stat().st_mtime:
+        raise ClusterError(f"{library} is older than {newest}, and results name "
+                           "this commit: make install with the same PG_CONFIG")
     cluster.stop()
     with cluster.started(), cluster.connect(dbname) as conn:
         conn.execute("create extension if not exists anago")
