@@ -44,7 +44,7 @@ anago_order_begin(AnagoMemory *memory, int ndepths, int bounded,
 void
 anago_order_reset(AnagoOrder *order)
 {
-	order->head = order->last = order->free = NULL;
+	order->head = order->last = order->feeder = order->free = NULL;
 	order->waiting = order->retired = order->expected = 0;
 	order->nkept = 0;
 }
@@ -140,30 +140,45 @@ anago_place_join(AnagoPlace *place, int depth)
 	place->live[depth]++;
 }
 
+/* It goes; its turn, if that has not been, is that of the one behind it. */
+static void
+remove_place(AnagoOrder *order, AnagoPlace *place)
+{
+	anago_order_expect(order, place, 0);
+	if (place->prev == NULL)
+	{
+		order->head = place->next;
+		order->retired += place->gone + 1;
+	}
+	else
+	{
+		place->prev->next = place->next;
+		place->next->gone += place->gone + 1;
+	}
+	if (place->next != NULL)
+		place->next->prev = place->prev;
+	else
+		order->last = NULL;
+	order->waiting--;
+	place->next = order->free;
+	order->free = place;
+	anago_memory_discharge(order->memory, place_size(order));
+}
+
+static bool
+is_empty(const AnagoPlace *place)
+{
+	return place->tasks == 0 && place->kept == NULL;
+}
+
 void
-anago_place_part(AnagoPlace *place, int depth)
+anago_place_part(AnagoOrder *order, AnagoPlace *place, int depth)
 {
 	Assert(place->tasks > 0 && place->live[depth] > 0);
 	place->tasks--;
 	place->live[depth]--;
-}
-
-static void
-retire_head(AnagoOrder *order)
-{
-	AnagoPlace *place = order->head;
-
-	order->head = place->next;
-	if (order->head != NULL)
-		order->head->prev = NULL;
-	else
-		order->last = NULL;
-	order->expected -= place->expects;
-	order->waiting--;
-	order->retired++;
-	place->next = order->free;
-	order->free = place;
-	anago_memory_discharge(order->memory, place_size(order));
+	if (is_empty(place) && place != order->head && place != order->last)
+		remove_place(order, place);
 }
 
 bool
@@ -171,10 +186,9 @@ anago_order_advance(AnagoOrder *order)
 {
 	bool		moved = false;
 
-	while (order->head != NULL && order->head->tasks == 0 &&
-		   order->head->kept == NULL)
+	while (order->head != NULL && is_empty(order->head))
 	{
-		retire_head(order);
+		remove_place(order, order->head);
 		moved = true;
 	}
 	return moved;
@@ -214,15 +228,23 @@ anago_order_expect(AnagoOrder *order, AnagoPlace *place, int n)
 {
 	order->expected += n - place->expects;
 	place->expects = n;
+	if (n > 0 && (order->feeder == NULL || place->label < order->feeder->label))
+		order->feeder = place;
+	else if (n == 0 && place == order->feeder)
+		while (order->feeder != NULL && order->feeder->expects == 0)
+			order->feeder = order->feeder->next;
 }
 
 int
-anago_order_room(const AnagoOrder *order, int depth, int bound)
+anago_order_room(const AnagoOrder *order, const AnagoPlace *place, int depth,
+				 int bound)
 {
 	int64		begun = order->waiting;
 
 	if (depth == order->feeds)
 		begun += order->expected;
+	else if (depth == order->feeds + 1 && place != NULL && place != order->feeder)
+		begun += order->expected - place->expects;
 	return (int) Max(bound - begun, -1);
 }
 

@@ -27,9 +27,14 @@
  *
  * The window.  Places that wait for their turn are bounded: by as many as
  * keep the device busy and, as it is never sure that more rows are wanted, by
- * what those whose turn has been pay for (demand.h).  Nearer ones are preferred where there is a
- * choice, and the head is let in whatever bounds say (sched.c): so the window
- * can be full, but not for good.
+ * what those whose turn has been pay for (demand.h).  Nearer ones are preferred
+ * where there is a choice, and the head is let in whatever bounds say (sched.c):
+ * so the window can be full, but not for good.
+ *
+ * Feeders.  A leaf has hundreds of entries, and each takes a place when its turn
+ * to be begun comes.  Should a later leaf fill the window meanwhile, the nearer
+ * one could go on only as the head, with one entry after the other.  So what
+ * others expect is kept free for them, by all but the nearest that expects any.
  *
  *-------------------------------------------------------------------------
  */
@@ -54,6 +59,7 @@ typedef struct AnagoPlace
 	int32		tasks;			/* that have this place */
 	int32		stalled;		/* of these */
 	int32		expects;		/* places that may come from its task: a guess */
+	int32		gone;			/* places that were between it and the one before */
 	AnagoKept  *kept;			/* rows, in the order in which they leave */
 	AnagoKept  *last_kept;
 	int32		live[FLEXIBLE_ARRAY_MEMBER];	/* tasks by depth */
@@ -67,6 +73,7 @@ typedef struct AnagoOrder
 	int			feeds;			/* and at this one also what is expected; or -1 */
 	AnagoPlace *head;			/* NULL: no place is left */
 	AnagoPlace *last;
+	AnagoPlace *feeder;			/* the nearest that expects any, or NULL */
 	AnagoPlace *free;
 	int64		waiting;		/* places in the list */
 	int64		retired;		/* places whose turn has been */
@@ -90,7 +97,7 @@ extern AnagoPlace *anago_order_before(AnagoOrder *order, AnagoPlace *place);
 
 /* A task of that depth has the place; has it no longer. */
 extern void anago_place_join(AnagoPlace *place, int depth);
-extern void anago_place_part(AnagoPlace *place, int depth);
+extern void anago_place_part(AnagoOrder *order, AnagoPlace *place, int depth);
 
 /* Places at the head without task or row go.  True: there is another head. */
 extern bool anago_order_advance(AnagoOrder *order);
@@ -103,10 +110,11 @@ extern AnagoKept *anago_order_take(AnagoOrder *order);
 extern void anago_order_expect(AnagoOrder *order, AnagoPlace *place, int n);
 
 /*
- * Places that may yet be begun by tasks of that depth, if `bound` may wait (can
- * be < 0).
+ * Places that may yet be begun at that depth, if `bound` may wait (can be < 0),
+ * by a task with that place or, NULL, by nobody.
  */
-extern int	anago_order_room(const AnagoOrder *order, int depth, int bound);
+extern int	anago_order_room(const AnagoOrder *order, const AnagoPlace *place,
+							 int depth, int bound);
 
 /* Has the head no task at that depth or below it? */
 extern bool anago_order_head_is_done(const AnagoOrder *order, int depth);

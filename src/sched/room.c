@@ -94,7 +94,7 @@ places_bound(const AnagoRoom *bounds)
 
 /* And for all others. */
 static int
-room_in_order(const AnagoRoom *bounds, int depth)
+room_in_order(const AnagoRoom *bounds, const AnagoPlace *place, int depth)
 {
 	const AnagoOrder *order = bounds->order;
 	int			room = depth_bound(bounds, depth) - bounds->live[depth];
@@ -104,7 +104,8 @@ room_in_order(const AnagoRoom *bounds, int depth)
 	if (depth >= order->ndepths)
 		return INT_MAX;
 	if (depth < order->bounded)
-		room = Min(room, anago_order_room(order, depth, places_bound(bounds)));
+		room = Min(room, anago_order_room(order, place, depth,
+										  places_bound(bounds)));
 	return room;
 }
 
@@ -115,7 +116,7 @@ anago_room(const AnagoRoom *bounds, const AnagoPlace *place, int depth)
 
 	if (bounds->order != NULL)
 		return place != NULL && place == bounds->order->head ?
-			anago_room_at_head(bounds, depth) : room_in_order(bounds, depth);
+			anago_room_at_head(bounds, depth) : room_in_order(bounds, place, depth);
 	room = depth_bound(bounds, depth) - bounds->live[depth];
 	if (room > 0 && memory_is_short(bounds))
 		return memory_room(bounds, depth, room);

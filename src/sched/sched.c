@@ -257,7 +257,7 @@ anago_sched_retire(AnagoSched *sched)
 static void
 leave_place(AnagoSched *sched, AnagoTask *task)
 {
-	anago_place_part(task->place, task->depth);
+	anago_place_part(sched->order, task->place, task->depth);
 	task->place = NULL;
 	anago_sched_retire(sched);
 }
@@ -525,8 +525,8 @@ anago_sched_become(AnagoSched *sched, AnagoTask *task,
 	count_in(sched, depth);
 	if (task->place != NULL)
 	{
-		anago_place_part(task->place, task->depth);
 		anago_place_join(task->place, depth);
+		anago_place_part(sched->order, task->place, task->depth);
 	}
 	unstall(sched, task->depth);
 	task->ops = ops;
@@ -542,7 +542,7 @@ anago_sched_own_place(AnagoSched *sched, AnagoTask *task)
 
 	task->place = anago_order_before(sched->order, of_parent);
 	anago_place_join(task->place, task->depth);
-	anago_place_part(of_parent, task->depth);
+	anago_place_part(sched->order, of_parent, task->depth);
 }
 
 AnagoOrder *
