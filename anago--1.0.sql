@@ -14,6 +14,11 @@ CREATE FUNCTION anago_stats(
 	OUT no_descriptor bigint,
 	OUT given_up bigint,
 	OUT latency_us bigint,
+	OUT alone_reads bigint,
+	OUT alone_us bigint,
+	OUT together_reads bigint,
+	OUT together_us bigint,
+	OUT together_inflight bigint,
 	OUT fallbacks bigint,
 	OUT stats_reset timestamptz,
 	OUT scope text
@@ -58,6 +63,16 @@ COMMENT ON COLUMN anago_stats.given_up IS
 	'of reads, those that no task came for';
 COMMENT ON COLUMN anago_stats.latency_us IS
 	'time from issue to completion, all reads together, in microseconds';
+COMMENT ON COLUMN anago_stats.alone_reads IS
+	'reads that a device was waited for, with none other of the process in flight';
+COMMENT ON COLUMN anago_stats.alone_us IS
+	'time from issue to completion, all of alone_reads together, in microseconds';
+COMMENT ON COLUMN anago_stats.together_reads IS
+	'reads that a device was waited for, with others of the process in flight';
+COMMENT ON COLUMN anago_stats.together_us IS
+	'time from issue to completion, all of together_reads together, in microseconds';
+COMMENT ON COLUMN anago_stats.together_inflight IS
+	'sum over together_reads of reads in flight when they were issued';
 COMMENT ON COLUMN anago_stats.fallbacks IS
 	'times that an I/O method could not be used and the next one was taken';
 COMMENT ON COLUMN anago_stats.stats_reset IS
@@ -99,3 +114,87 @@ REVOKE ALL ON FUNCTION anago_index_groups(regclass) FROM PUBLIC;
 REVOKE ALL ON FUNCTION anago_resident(regclass) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION anago_index_groups(regclass) TO pg_read_all_stats;
 GRANT EXECUTE ON FUNCTION anago_resident(regclass) TO pg_read_all_stats;
+
+CREATE TABLE anago_calibration (
+	tablespace name NOT NULL,
+	taken_at timestamptz NOT NULL,
+	taken_by name NOT NULL,
+	server_version text NOT NULL,
+	method text NOT NULL,
+	direct boolean NOT NULL,
+	data_bytes bigint NOT NULL,
+	in_flight integer[] NOT NULL,
+	reads_per_second double precision[] NOT NULL,
+	latency_us double precision[] NOT NULL,
+	sequential_mb_per_second double precision NOT NULL,
+	kernel_page_us double precision NOT NULL,
+	buffer_page_us double precision NOT NULL,
+	PRIMARY KEY (tablespace, taken_at)
+);
+
+COMMENT ON TABLE anago_calibration IS
+	'what anago_calibrate() has found; the planner goes by the latest row of each tablespace';
+COMMENT ON COLUMN anago_calibration.method IS
+	'how reads were kept in flight: uring, posix_fadvise or sim';
+COMMENT ON COLUMN anago_calibration.direct IS
+	'whether reads passed by the page cache of the kernel';
+COMMENT ON COLUMN anago_calibration.data_bytes IS
+	'size of the files that were read, at random places';
+COMMENT ON COLUMN anago_calibration.in_flight IS
+	'depths: reads in flight';
+COMMENT ON COLUMN anago_calibration.reads_per_second IS
+	'blocks read per second at each of these depths';
+COMMENT ON COLUMN anago_calibration.latency_us IS
+	'mean time from issue to completion at each of these depths, in microseconds';
+COMMENT ON COLUMN anago_calibration.sequential_mb_per_second IS
+	'megabytes per second of large reads in order';
+COMMENT ON COLUMN anago_calibration.kernel_page_us IS
+	'time to read a block that the kernel has in its page cache, in microseconds';
+COMMENT ON COLUMN anago_calibration.buffer_page_us IS
+	'time to find a block in shared buffers, in microseconds';
+
+SELECT pg_catalog.pg_extension_config_dump('anago_calibration', '');
+
+CREATE FUNCTION anago_calibration_changed()
+RETURNS trigger
+AS 'MODULE_PATHNAME', 'anago_calibration_changed'
+LANGUAGE C;
+
+COMMENT ON FUNCTION anago_calibration_changed() IS
+	'has all sessions read anago_calibration again';
+
+CREATE TRIGGER anago_calibration_changed
+	AFTER INSERT OR UPDATE OR DELETE ON anago_calibration
+	FOR EACH STATEMENT EXECUTE FUNCTION anago_calibration_changed();
+
+CREATE FUNCTION anago_calibrate(
+	tablespace name DEFAULT NULL,
+	duration interval DEFAULT '10 seconds',
+	max_in_flight integer DEFAULT 256
+)
+RETURNS anago_calibration
+AS 'MODULE_PATHNAME', 'anago_calibrate'
+LANGUAGE C VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION anago_calibrate(name, interval, integer) IS
+	'measure the storage of a tablespace (by default the database''s), and have the planner go by it';
+
+CREATE FUNCTION anago_device(
+	tablespace name DEFAULT NULL,
+	OUT source text,
+	OUT taken_at timestamptz,
+	OUT latency_us double precision,
+	OUT reads_per_second double precision,
+	OUT gain double precision
+)
+RETURNS record
+AS 'MODULE_PATHNAME', 'anago_device'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION anago_device(name) IS
+	'what planning goes by for a tablespace (by default the database''s): where it is from, time of a read that is alone, reads per second with anago.max_inflight_reads in flight, and how many times as many that is';
+
+REVOKE ALL ON FUNCTION anago_calibrate(name, interval, integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION anago_device(name) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION anago_device(name) TO pg_read_all_stats;
+GRANT SELECT ON anago_calibration TO PUBLIC;

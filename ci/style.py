@@ -31,8 +31,9 @@ MAX_FUNCTION = 110
 # what needs nothing of it: questions about one B-tree page, and whether a block
 # is in shared buffers.
 LAYERS = {
-    "node": {"pipeline", "ops", "sched", "page", "io", "shared", "stats"},
-    "plan": {"survey", "shared", "stats"},
+    "node": {"pipeline", "ops", "sched", "page", "io", "shared", "stats", "device"},
+    "plan": {"survey", "shared", "stats", "device"},
+    "device": {"io", "stats"},
     "survey": set(),
     "ops": {"pipeline", "sched", "page", "io", "shared", "stats"},
     "pipeline": {"sched", "page", "io", "shared", "stats"},

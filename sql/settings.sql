@@ -10,6 +10,8 @@ set anago.enable = maybe;
 set anago.mode = sideways;
 set anago.io_method = telepathy;
 set anago.io_gain = 0;
+set anago.io_gain = 0.5;
+reset anago.io_gain;
 set anago.io_gain = -1;
 set anago.io_gain = 'much';
 set anago.io_gain = 1e9;

@@ -9,6 +9,7 @@
 
 #include "fmgr.h"
 
+#include "device/device.h"
 #include "guc.h"
 #include "io/io.h"
 #include "node/node.h"
@@ -27,6 +28,7 @@ _PG_init(void)
 	anago_operators_init(&anago_own_operators);
 	anago_guc_init();
 	anago_stats_init();
+	anago_device_init();
 	anago_node_init();
 	anago_plan_init(&anago_scan_methods, &anago_join_methods, anago_io_expect);
 }

@@ -93,6 +93,11 @@ typedef struct AnagoCountDesc
 	COUNT(inflight_peak, .sum = ANAGO_PEAK, SHOWN("Peak Reads in Flight", INFLIGHT, " peak="), EACH("  In Flight: peak="), .quiet = true) \
 	COUNT(inflight_sum, .sum = ANAGO_MEAN_TOGETHER, SHOWN("Mean Reads in Flight", INFLIGHT, " mean="), EACH(" mean="), .quiet = true) \
 	COUNT(latency_us, .sum = ANAGO_MEAN, .unit = ANAGO_UNIT_MS, COLUMN("latency_us"), SHOWN("Read Latency", INFLIGHT, "  Latency: "), .quiet = true, .timing = true) \
+	COUNT(alone_reads, COLUMN("alone_reads")) \
+	COUNT(alone_us, COLUMN("alone_us")) \
+	COUNT(together_reads, COLUMN("together_reads")) \
+	COUNT(together_us, COLUMN("together_us")) \
+	COUNT(together_inflight, COLUMN("together_inflight")) \
 	COUNT(blocked_waits) \
 	COUNT(given, .property = "Rows Given", EACH("  Rows Given: ")) \
 	COUNT(fallbacks, COLUMN("fallbacks"))
@@ -126,6 +131,8 @@ typedef struct AnagoCountDesc
  *		hits				blocks found in shared buffers
  *		inflight_sum		sum over issued reads of reads in flight then
  *		latency_us			from issue to seen complete, all reads
+ *		alone_*, together_*	of reads that a device was waited for: those that
+ *							were alone in flight, and those that were not
  *		blocked_waits		times that the process slept for a read
  *		given				rows handed to other processes
  *		fallbacks			I/O methods refused, see anago_io_fallbacks()

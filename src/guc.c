@@ -26,7 +26,7 @@
 bool		anago_debug_force = false;
 int			anago_dive_pages = 16;
 bool		anago_enable = false;
-double		anago_io_gain = 3.0;
+double		anago_io_gain = 0.0;
 int			anago_io_method = ANAGO_IO_AUTO;
 int			anago_max_inflight_reads = 256;
 int			anago_mode = ANAGO_MODE_OOO;
@@ -35,6 +35,9 @@ char	   *anago_operators = "";
 bool		anago_pin_workers = false;
 bool		anago_residency = true;
 int			anago_sim_delay = 8;
+double		anago_sim_device_latency = 100.0;
+int			anago_sim_device_parallel = 16;
+double		anago_sim_device_sequential = 500.0;
 double		anago_sim_fault_rate = 0.0;
 double		anago_sim_hint_fault_rate = 0.0;
 double		anago_sim_hit_rate = 0.5;
@@ -94,6 +97,17 @@ check_io_method(int *newval, void **extra, GucSource source)
 	if (*newval == ANAGO_IO_SIM && !may_simulate(source))
 	{
 		GUC_check_errdetail("Only superusers may use I/O method \"sim\".");
+		return false;
+	}
+	return true;
+}
+
+static bool
+check_io_gain(double *newval, void **extra, GucSource source)
+{
+	if (*newval > 0 && *newval < 1)
+	{
+		GUC_check_errdetail("It is 0, or 1 or more.");
 		return false;
 	}
 	return true;
@@ -186,9 +200,9 @@ define_user_settings(void)
 
 	DefineCustomRealVariable("anago.io_gain",
 							 "Sets how many random page reads the planner takes to overlap.",
-							 "The cost of waiting for random pages is divided by this number.",
-							 &anago_io_gain, 3.0, 1.0, 1000.0,
-							 PGC_USERSET, GUC_EXPLAIN, NULL, assign_io_gain, NULL);
+							 "The cost of waiting for random pages is divided by this number. Zero goes by what is known of the device.",
+							 &anago_io_gain, 0.0, 0.0, 1000.0,
+							 PGC_USERSET, GUC_EXPLAIN, check_io_gain, assign_io_gain, NULL);
 
 	DefineCustomEnumVariable("anago.io_method",
 							 "Selects the way in which pages are read ahead of their use.",
@@ -249,6 +263,24 @@ define_test_settings(void)
 							NULL,
 							&anago_sim_delay, 8, 0, ANAGO_MAX_SIM_DELAY,
 							PGC_SUSET, GUC_NOT_IN_SAMPLE, NULL, NULL, NULL);
+
+	DefineCustomRealVariable("anago.sim_device_latency",
+							 "Sets what a read of the device takes that a calibration simulates, in microseconds.",
+							 NULL,
+							 &anago_sim_device_latency, 100.0, 1.0, 1e7,
+							 PGC_SUSET, GUC_NOT_IN_SAMPLE, NULL, NULL, NULL);
+
+	DefineCustomIntVariable("anago.sim_device_parallel",
+							"Sets how many reads that device serves at a time.",
+							NULL,
+							&anago_sim_device_parallel, 16, 1, ANAGO_MAX_SIM_PARALLEL,
+							PGC_SUSET, GUC_NOT_IN_SAMPLE, NULL, NULL, NULL);
+
+	DefineCustomRealVariable("anago.sim_device_sequential",
+							 "Sets how many megabytes in order that device reads in a second.",
+							 NULL,
+							 &anago_sim_device_sequential, 500.0, 1.0, 1e6,
+							 PGC_SUSET, GUC_NOT_IN_SAMPLE, NULL, NULL, NULL);
 
 	DefineCustomRealVariable("anago.sim_fault_rate",
 							 "Sets the fraction of simulated reads that fail with an error.",

@@ -42,10 +42,16 @@ typedef enum AnagoNuma
 /* Most pages that planning samples of one index: bound of anago.dive_pages. */
 #define ANAGO_MAX_DIVE_PAGES	1024
 
+/* How many reads overlap where nothing is known of a device. */
+#define ANAGO_DEFAULT_GAIN		3.0
+
+/* Reads that a simulated device serves at a time: of sim_device_parallel. */
+#define ANAGO_MAX_SIM_PARALLEL	1024
+
 extern PGDLLIMPORT bool anago_debug_force;
 extern PGDLLIMPORT int anago_dive_pages;	/* 0: statistics alone */
 extern PGDLLIMPORT bool anago_enable;
-extern PGDLLIMPORT double anago_io_gain;
+extern PGDLLIMPORT double anago_io_gain;	/* 0: as the device is known */
 extern PGDLLIMPORT int anago_io_method;
 extern PGDLLIMPORT int anago_max_inflight_reads;
 extern PGDLLIMPORT int anago_mode;
@@ -54,6 +60,9 @@ extern PGDLLIMPORT char *anago_operators;
 extern PGDLLIMPORT bool anago_pin_workers;
 extern PGDLLIMPORT bool anago_residency;
 extern PGDLLIMPORT int anago_sim_delay;		/* completion after 0..n polls */
+extern PGDLLIMPORT double anago_sim_device_latency; /* us, of calibration */
+extern PGDLLIMPORT int anago_sim_device_parallel;
+extern PGDLLIMPORT double anago_sim_device_sequential;	/* MB/s */
 extern PGDLLIMPORT double anago_sim_fault_rate; /* 0..1: hard read errors */
 extern PGDLLIMPORT double anago_sim_hint_fault_rate;	/* 0..1: lost/short
 														 * hint reads */

@@ -21,7 +21,7 @@
 
 /* Tests build a library of another version. */
 #ifndef ANAGO_LAYOUT_VERSION
-#define ANAGO_LAYOUT_VERSION	2
+#define ANAGO_LAYOUT_VERSION	3
 #endif
 
 /* A number that is unlikely to stand there by chance. */

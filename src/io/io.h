@@ -77,6 +77,7 @@ struct AnagoIoMethodOps
 {
 	const char *name;			/* as in anago.io_method */
 	bool		holds_pins;		/* keeps the block pinned from issue on */
+	bool		simulated;		/* what reads take says nothing of a device */
 
 	/*
 	 * May the method be used in this process?  If not, *why is set to a

@@ -50,6 +50,7 @@
 /* Flags that save interrupts; Linux 5.19.  2.3 of liburing knows them. */
 #define RING_FAST_FLAGS		(IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG)
 
+StaticAssertDecl(RING_HINT_BYTES <= ANAGO_RING_MAX_BYTES, "hint reads fit");
 StaticAssertDecl((RING_CQ_ENTRIES & (RING_CQ_ENTRIES - 1)) == 0 &&
 				 RING_CQ_ENTRIES <= 65536,
 				 "the kernel takes a completion queue of that size as it is");
@@ -64,7 +65,7 @@ static struct
 	int			prepared;		/* in the submission queue */
 	uint32		last_id;
 	dlist_head	users;
-	char		scratch[RING_HINT_BYTES];
+	pg_attribute_aligned(RING_HINT_PAGE) char scratch[ANAGO_RING_MAX_BYTES];
 }			ring = {.users = DLIST_STATIC_INIT(ring.users)};
 
 /* ---- set-up ---- */
@@ -238,15 +239,22 @@ anago_ring_room(void)
 void
 anago_ring_read(AnagoRingUser *user, uint32 slot, int fd, off_t offset)
 {
+	anago_ring_read_bytes(user, slot, fd, offset + RING_HINT_OFFSET, RING_HINT_BYTES);
+}
+
+void
+anago_ring_read_bytes(AnagoRingUser *user, uint32 slot, int fd, off_t offset,
+					  int bytes)
+{
 	struct io_uring_sqe *sqe;
 
+	Assert(bytes <= ANAGO_RING_MAX_BYTES);
 	Assert(anago_ring_room() > 0);
 	Assert(ring.prepared < ANAGO_RING_BATCH);
 
 	sqe = io_uring_get_sqe(&ring.uring);
 	Assert(sqe != NULL);		/* the queue has twice the room of a batch */
-	io_uring_prep_read(sqe, fd, ring.scratch, RING_HINT_BYTES,
-					   offset + RING_HINT_OFFSET);
+	io_uring_prep_read(sqe, fd, ring.scratch, bytes, offset);
 	io_uring_sqe_set_data64(sqe, ((uint64) user->id << 32) | slot);
 	ring.prepared++;
 }

@@ -30,6 +30,9 @@
 /* Most requests between two calls of anago_ring_submit(). */
 #define ANAGO_RING_BATCH	32
 
+/* The largest request, and a multiple of what direct I/O wants. */
+#define ANAGO_RING_MAX_BYTES	(128 * 1024)
+
 typedef struct AnagoRingUser
 {
 	dlist_node	node;			/* all users of this process */
@@ -61,6 +64,10 @@ extern bool anago_ring_usable(void);
 /* Prepare a hint read of the block at `offset`; at most ANAGO_RING_BATCH before a submit. */
 extern void anago_ring_read(AnagoRingUser *user, uint32 slot, int fd,
 							off_t offset);
+
+/* The same of so many bytes, at an aligned place, as direct I/O wants it. */
+extern void anago_ring_read_bytes(AnagoRingUser *user, uint32 slot, int fd,
+								  off_t offset, int bytes);
 extern void anago_ring_submit(void);
 
 /* Call `complete` of the users of all reads that are over; never waits. */

@@ -201,6 +201,7 @@ sim_hide_hit(AnagoIo *base)
 
 const AnagoIoMethodOps anago_io_sim_ops = {
 	.name = "sim",
+	.simulated = true,
 	.available = sim_available,
 	.begin = sim_begin,
 	.end = sim_end,

@@ -16,7 +16,9 @@
 #include "executor/executor.h"
 #include "nodes/extensible.h"
 #include "utils/memutils.h"
+#include "utils/rel.h"
 
+#include "device/device.h"
 #include "io/io.h"
 #include "node/node.h"
 #include "stats/stats.h"
@@ -175,11 +177,32 @@ new_fallbacks(void)
 	return more;
 }
 
+/* Are all tables of the query in one tablespace? */
+static bool
+find_tablespace(const EState *estate, Oid *tablespace)
+{
+	bool		found = false;
+
+	for (Index i = 0; i < estate->es_range_table_size; i++)
+	{
+		Relation	rel = estate->es_relations[i];
+
+		if (rel == NULL || !RELKIND_HAS_STORAGE(rel->rd_rel->relkind))
+			continue;
+		if (found && rel->rd_rel->reltablespace != *tablespace)
+			return false;
+		*tablespace = rel->rd_rel->reltablespace;
+		found = true;
+	}
+	return found;
+}
+
 /* Of all processes; a worker leaves this to its leader. */
 static void
 add_to_stats(const AnagoScanState *state)
 {
 	AnagoCounters all;
+	Oid			tablespace;
 
 	anago_parallel_sum(state, &all);
 	if (!all.started)
@@ -187,6 +210,8 @@ add_to_stats(const AnagoScanState *state)
 	all.run.queries = 1;
 	all.run.fallbacks += new_fallbacks();
 	anago_stats_add(&all.run);
+	if (find_tablespace(state->css.ss.ps.state, &tablespace))
+		anago_device_seen(tablespace, &all.run);
 }
 
 static void

@@ -171,6 +171,7 @@ anago_read_issued(AnagoPages *pages, AnagoRead *read, instr_time now)
 	read->issued = now;
 	dlist_push_tail(&pages->active, &read->node);
 	pages->ninflight++;
+	read->inflight = pages->ninflight;
 	if (read->io.issue != ANAGO_IO_ISSUED)
 		return;
 
@@ -188,6 +189,28 @@ leave_flight(AnagoPages *pages)
 		anago_budget_done(pages->budget);
 }
 
+/*
+ * For what is known of the device (device/): reads for which it was waited, alone
+ * or with others.
+ */
+static void
+count_device(AnagoCounts *counts, const AnagoRead *read, double us)
+{
+	if (read->io.inlined || us < ANAGO_CUTOFF_DEVICE_US)
+		return;
+	if (read->inflight == 1)
+	{
+		counts->alone_reads++;
+		counts->alone_us += (int64) (us + 0.5);
+	}
+	else
+	{
+		counts->together_reads++;
+		counts->together_us += (int64) (us + 0.5);
+		counts->together_inflight += read->inflight;
+	}
+}
+
 /* INFLIGHT -> DONE; wakes the waiters. */
 void
 anago_read_done(AnagoPages *pages, AnagoRead *read, instr_time now)
@@ -203,6 +226,8 @@ anago_read_done(AnagoPages *pages, AnagoRead *read, instr_time now)
 		pages->latency_us = INSTR_TIME_GET_MICROSEC(now);
 		pages->counts->latency_us += (int64) (pages->latency_us + 0.5);
 		anago_cutoff_async_read(&pages->cutoff, read->io.inlined);
+		if (!pages->io->ops->simulated)
+			count_device(pages->counts, read, pages->latency_us);
 	}
 	wake_waiters(pages, read);
 }

@@ -57,6 +57,7 @@ struct AnagoRead
 	AnagoBlockKey key;
 	AnagoReadState state;
 	bool		alone;			/* DONE, but was not issued */
+	int			inflight;		/* with it, when it was issued */
 	uint8		priority;		/* highest of its waiters' */
 	AnagoWaiter *waiters;		/* WANTED, INFLIGHT: who waits */
 	int			nwaiters;		/* waiting, or woken and still to come */

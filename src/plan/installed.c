@@ -15,20 +15,13 @@
  */
 #include "postgres.h"
 
-#include "access/genam.h"
-#include "access/htup_details.h"
-#include "access/table.h"
-#include "catalog/dependency.h"
-#include "catalog/pg_depend.h"
-#include "catalog/pg_extension.h"
 #include "catalog/pg_proc.h"
-#include "commands/extension.h"
-#include "utils/fmgroids.h"
 #include "utils/inval.h"
 #include "utils/plancache.h"
 #include "utils/syscache.h"
 
 #include "compat.h"
+#include "extension.h"
 #include "guc.h"
 #include "plan/paths.h"
 
@@ -46,34 +39,6 @@ static Installed latest = INSTALLED_UNKNOWN;
 
 /* While YES: what invalidations of one of its functions are known by. */
 static uint32 function_hash;
-
-/* One of the functions of an extension, or InvalidOid. */
-static Oid
-member_function(Oid extension)
-{
-	Relation	depend = table_open(DependRelationId, AccessShareLock);
-	ScanKeyData key[2];
-	SysScanDesc scan;
-	HeapTuple	tuple;
-	Oid			result = InvalidOid;
-
-	ScanKeyInit(&key[0], Anum_pg_depend_refclassid, BTEqualStrategyNumber,
-				F_OIDEQ, ObjectIdGetDatum(ExtensionRelationId));
-	ScanKeyInit(&key[1], Anum_pg_depend_refobjid, BTEqualStrategyNumber,
-				F_OIDEQ, ObjectIdGetDatum(extension));
-	scan = systable_beginscan(depend, DependReferenceIndexId, true, NULL, 2, key);
-	while (!OidIsValid(result) && HeapTupleIsValid(tuple = systable_getnext(scan)))
-	{
-		Form_pg_depend member = (Form_pg_depend) GETSTRUCT(tuple);
-
-		if (member->classid == ProcedureRelationId &&
-			member->deptype == DEPENDENCY_EXTENSION)
-			result = member->objid;
-	}
-	systable_endscan(scan);
-	table_close(depend, AccessShareLock);
-	return result;
-}
 
 /*
  * Syscache callback; hashvalue 0: all entries may have changed.  Where the
@@ -97,9 +62,7 @@ proc_changed(Datum arg, int cacheid, uint32 hashvalue)
 static void
 look_up(void)
 {
-	Oid			extension = get_extension_oid("anago", true);
-	Oid			function = OidIsValid(extension) ?
-		member_function(extension) : InvalidOid;
+	Oid			function = anago_extension_member(ProcedureRelationId, NULL);
 
 	if (OidIsValid(function))
 		function_hash = GetSysCacheHashValue1(PROCOID,

@@ -264,11 +264,13 @@ overlapping_pages(Cost io, double random_page)
 double
 anago_gain(void)
 {
+	double		gain = anago_io_gain > 0 ? anago_io_gain : ANAGO_DEFAULT_GAIN;
+
 	if (anago_debug_force)
-		return anago_io_gain;
+		return gain;
 	if (anago_mode != ANAGO_MODE_OOO)
 		return 1.0;
-	return Max(1.0, Min(anago_io_gain, expect_overlap(anago_max_inflight_reads)));
+	return Max(1.0, Min(gain, expect_overlap(anago_max_inflight_reads)));
 }
 
 bool

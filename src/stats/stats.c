@@ -44,6 +44,7 @@ typedef struct AnagoStats
 {
 	uint32		layout;			/* ANAGO_LAYOUT */
 	pg_atomic_uint64 reset;		/* TimestampTz of the latest reset */
+	pg_atomic_uint64 said[ANAGO_STATS_SAYINGS];	/* keys, see anago_stats_first */
 	pg_atomic_uint64 counters[ANAGO_NCOUNTS];	/* as anago_counts[]; only those
 												 * that have a column */
 } AnagoStats;
@@ -70,6 +71,8 @@ stats_create(ANAGO_DSM_INIT_ARGS(ptr))
 	AnagoStats *s = ptr;
 
 	s->layout = ANAGO_LAYOUT;
+	for (int i = 0; i < ANAGO_STATS_SAYINGS; i++)
+		pg_atomic_init_u64(&s->said[i], 0);
 	for (int i = 0; i < ANAGO_NCOUNTS; i++)
 		pg_atomic_init_u64(&s->counters[i], 0);
 	pg_atomic_init_u64(&s->reset, (uint64) GetCurrentTimestamp());
@@ -252,6 +255,29 @@ anago_stats_add(const AnagoCounts *counts)
 		if (n != 0 && anago_counts[i].column != NULL)
 			(void) pg_atomic_fetch_add_u64(&stats->counters[i], n);
 	}
+}
+
+bool
+anago_stats_first(int what, uint64 key)
+{
+	Assert(what >= 0 && what < ANAGO_STATS_SAYINGS);
+	return pg_atomic_exchange_u64(&stats->said[what], key) != key;
+}
+
+static int64
+counted(Size offset)
+{
+	return (int64) pg_atomic_read_u64(&stats->counters[offset / sizeof(int64)]);
+}
+
+void
+anago_stats_seen(AnagoReadsSeen *seen)
+{
+	seen->alone = counted(offsetof(AnagoCounts, alone_reads));
+	seen->alone_us = counted(offsetof(AnagoCounts, alone_us));
+	seen->together = counted(offsetof(AnagoCounts, together_reads));
+	seen->together_us = counted(offsetof(AnagoCounts, together_us));
+	seen->in_flight = counted(offsetof(AnagoCounts, together_inflight));
 }
 
 /* The value of a column, by its name. */

@@ -35,6 +35,25 @@ extern void anago_stats_init(void);
  */
 extern void anago_stats_prepare(void);
 
+/*
+ * Is this the first time in the server that `what` is said, with this key, of
+ * which the latest is remembered?  `what` is below ANAGO_STATS_SAYINGS.
+ */
+#define ANAGO_STATS_SAYINGS		8
+extern bool anago_stats_first(int what, uint64 key);
+
+/* Reads that a device was waited for, since the counters were last reset. */
+typedef struct AnagoReadsSeen
+{
+	int64		alone;			/* with none other of the process in flight */
+	int64		alone_us;		/* time from issue to completion, of all these */
+	int64		together;		/* with others */
+	int64		together_us;
+	int64		in_flight;		/* sum of reads in flight when they were issued */
+} AnagoReadsSeen;
+
+extern void anago_stats_seen(AnagoReadsSeen *seen);
+
 /* At the end of a query; allocates nothing, raises no error. */
 extern void anago_stats_add(const AnagoCounts *counts);
 
