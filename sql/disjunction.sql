@@ -83,6 +83,26 @@ reset anago.debug_force;
 select (oj_same('select * from oj_parent where a = 1 or b = 2')).same;
 select (oj_same('select * from oj_parent where (a = 1 or b = 2) and id > (select 6000)')).same;
 
+-- where clocks were set forward an index on a timestamp is not in the order of
+-- moments: an arm may miss a row for which its condition is true, another one not
+set anago.debug_force = on;
+set timezone = 'America/New_York';
+create table oj_clock (id int, at timestamp);
+insert into oj_clock select g, timestamp '2024-03-10 00:00' + g * interval '1 min' from generate_series(0, 400) g;
+create index on oj_clock (at);
+create index on oj_clock (id);
+analyze oj_clock;
+select minute, n from generate_series(120, 180, 20) minute,
+	lateral (select count(*) as n from oj_clock where id between 100 and 200 or
+		at = timestamptz '2024-03-10 00:00-05' + minute * interval '1 min') c order by minute;
+select (oj_same('select * from oj_clock where id < 200 or at = timestamptz ''2024-03-10 03:10-04''')).same;
+select (oj_same('select * from oj_clock where id < 200 or at in (timestamptz ''2024-03-10 03:10-04'', timestamptz ''2024-03-10 03:20-04'')')).same;
+select (oj_same('select * from oj_clock where id < 200 or (at, id) > (timestamptz ''2024-03-10 03:10-04'', 500)')).same;
+select oj_plan('select * from oj_clock where id < 200 or at = timestamp ''2024-03-10 02:10''');
+drop table oj_clock;
+reset timezone;
+reset anago.debug_force;
+
 -- row security: what the policy hides stays hidden
 create role regress_oj;
 grant select on oj to regress_oj;

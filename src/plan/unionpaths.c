@@ -14,7 +14,9 @@
  * ones drop what satisfies its index conditions; for a partial index, also its
  * predicate.  That takes no memory, and is exact: an arm finds a row that is
  * visible if, and only if, these are true for it.  They may be unknown where
- * a column is NULL: then the arm does not find the row.
+ * a column is NULL: then the arm does not find the row.  An index on a timestamp
+ * is not in the order in which a timestamptz compares with it where clocks were
+ * set forward: there an arm may miss what is true.
  *
  * Each arm checks all other conditions of the table, as core's index scan
  * would: those that its index conditions do not imply, the OR itself among them.
@@ -30,11 +32,13 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type_d.h"
 #include "nodes/makefuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/restrictinfo.h"
+#include "utils/lsyscache.h"
 
 #include "compat.h"
 #include "guc.h"
@@ -140,6 +144,55 @@ has_or_clause(const RelOptInfo *rel)
 	return false;
 }
 
+/* Has the operator a timestamp on its left, and a timestamptz on its right? */
+static bool
+depends_on_clocks(Oid opno)
+{
+	Oid			left;
+	Oid			right;
+
+	op_input_types(opno, &left, &right);
+	return left == TIMESTAMPOID && right == TIMESTAMPTZOID;
+}
+
+/* Does an index scan find all rows for which this condition is true? */
+static bool
+is_exact(const Expr *clause)
+{
+	ListCell   *lc;
+
+	if (IsA(clause, OpExpr))
+		return !depends_on_clocks(((const OpExpr *) clause)->opno);
+	if (IsA(clause, ScalarArrayOpExpr))
+		return !depends_on_clocks(((const ScalarArrayOpExpr *) clause)->opno);
+	if (!IsA(clause, RowCompareExpr))
+		return true;
+	foreach(lc, ((const RowCompareExpr *) clause)->opnos)
+	{
+		if (depends_on_clocks(lfirst_oid(lc)))
+			return false;
+	}
+	return true;
+}
+
+static bool
+arm_is_exact(const IndexPath *ipath)
+{
+	ListCell   *lc;
+
+	foreach(lc, ipath->indexclauses)
+	{
+		ListCell   *lcq;
+
+		foreach(lcq, lfirst_node(IndexClause, lc)->indexquals)
+		{
+			if (!is_exact(lfirst_node(RestrictInfo, lcq)->clause))
+				return false;
+		}
+	}
+	return true;
+}
+
 static bool
 arms_eligible(PlannerInfo *root, List *arms)
 {
@@ -151,7 +204,7 @@ arms_eligible(PlannerInfo *root, List *arms)
 		IndexPath  *ipath = lfirst(lc);
 
 		if (ipath->path.param_info != NULL ||
-			!anago_index_path_eligible(root, ipath))
+			!anago_index_path_eligible(root, ipath) || !arm_is_exact(ipath))
 			return false;
 		may_gain |= anago_scan_may_gain(ipath);
 	}
