@@ -6,6 +6,7 @@
                     tables of its own; kind.py is what they share:
       alltypes.py     every type that has a B-tree, every cross-type operator
       bounds.py       redundant and contradictory conditions, IN lists
+      chains.py       an order on its way through several tables
       collations.py   collations, nondeterministic ones among them; patterns
       disjunctions.py OR over several indexes
       effects.py      functions that count their calls, below LIMIT

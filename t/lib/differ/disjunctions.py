@@ -9,10 +9,16 @@ class Disjunctions(Kind):
 
     @staticmethod
     def create(conn):
-        """The tables are those of bounds.py."""
+        """The tables are those of bounds.py, with a few more indexes."""
+        conn.execute("""
+            create index on bounds (((a + c) % 50));
+            create index on bounds (c, id) where a > 30;
+            create index on bounds (id) where b is null;
+            create index on bounds (left(filler, 40) text_pattern_ops)""")
 
     def make(self) -> str:
-        return self.pick(self._scan, self._scan, self._join)()
+        return self.pick(self._scan, self._scan, self._join, self._below,
+                         self._ordered)()
 
     def _scan(self) -> str:
         what = self.pick("id, a, b, c", "ctid, id", "t", "count(*), sum(id), sum(a)")
@@ -23,6 +29,29 @@ class Disjunctions(Kind):
                 f"bounds o\n    on o.id = t.{self.pick('a', 'b', 'c')} * 7"
                 f"\n where {self._where()}")
 
+    def _below(self) -> str:
+        """In a subquery that is run again with other values; below an outer join."""
+        where = self._where().replace("t.", "u.")
+        number = self.rng.randint(1, 5_000)
+        again = where + self.pick(" or u.b = t.id % 60", " or u.id = t.a", "")
+        return self.pick(
+            f"select t.id, (select count(*) from bounds u where {again}) from bounds t"
+            f"\n where t.id between {number} and {number + self.pick(0, 3, 20)}",
+            f"select t.id, x.id from bounds t left join (select u.id, u.a from bounds u "
+            f"where {where}) x on x.a = t.id % 50\n where t.id between {number} and "
+            f"{number + 40}",
+            f"select t.id from bounds t where t.id between {number} and {number + 300} "
+            f"and {self.pick('', 'not ')}exists (select from bounds u where ({again}) "
+            f"and u.c = t.c)",
+            f"select x.* from (select u.id, u.a, 'first' from bounds u where {where} "
+            f"union all select u.id, u.a, 'second' from bounds u where u.a = 5 or u.b = 7) x"
+            f" where x.id < {number}")
+
+    def _ordered(self) -> str:
+        self.draft.ordered = self.draft.execute != "cursor"
+        return (f"select t.id, t.a, t.b from bounds t where {self._where()}\n order by "
+                f"{self.pick('t.a, ', 't.b desc, ', '')}t.id limit {self.pick(1, 30, 900)}")
+
     def _where(self) -> str:
         where = [" or ".join(self._arm() for _ in range(self.rng.randint(2, 4)))]
         if self.chance(0.3):
@@ -30,6 +59,13 @@ class Disjunctions(Kind):
         return " and ".join(f"({one})" for one in where)
 
     def _arm(self) -> str:
+        if self.chance(0.2):
+            return self.pick(f"(t.a + t.c) % 50 = {self.rng.randint(0, 49)}",
+                             f"t.c = {self.rng.randint(0, 24)} and t.a > {self.pick(30, 35)}",
+                             f"t.b is null and t.id < {self.rng.randint(1, 900)}",
+                             f"left(t.filler, 40) like '{'f' * self.rng.randint(1, 39)}'",
+                             f"(t.a, t.b) > ({self.rng.randint(35, 40)}, 5)",
+                             "false", "null::boolean")
         columns = self.rng.sample(list(HIGH), self.rng.choice([1, 1, 1, 2]))
         return " and ".join(self._condition(column) for column in columns)
 

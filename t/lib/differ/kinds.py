@@ -7,6 +7,7 @@ ones; the others each look at one thing closely.
 
 from differ.alltypes import AllTypes
 from differ.bounds import Bounds
+from differ.chains import Chains
 from differ.collations import Collations
 from differ.disjunctions import Disjunctions
 from differ.effects import Effects
@@ -23,8 +24,8 @@ from differ.zones import Zones
 USUAL_SHARE = 0.5
 USUAL = "usual"
 
-KINDS = (AllTypes, Bounds, Collations, Disjunctions, Effects, InOrder, Partitions,
-         Skips, Stops, Wide, Zones)
+KINDS = (AllTypes, Bounds, Chains, Collations, Disjunctions, Effects, InOrder,
+         Partitions, Skips, Stops, Wide, Zones)
 
 
 def create(conn):
