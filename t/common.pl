@@ -111,6 +111,27 @@ sub make_tables
 	return;
 }
 
+# b's rows once more, with less padding, in a table of four partitions.
+sub make_partitions
+{
+	my ($node) = @_;
+
+	$node->safe_psql(
+		'postgres', q[
+		create table p (id int, aid bigint, v int, pad text) partition by hash (aid);
+		create table p0 partition of p for values with (modulus 4, remainder 0);
+		create table p1 partition of p for values with (modulus 4, remainder 1);
+		create table p2 partition of p for values with (modulus 4, remainder 2);
+		create table p3 (pad text, v int, id int, aid bigint);
+		alter table p attach partition p3 for values with (modulus 4, remainder 3);
+		insert into p select id, aid, v, left(pad, 20) from b;
+		create index p_aid on p (aid);
+		create index p_id on p (id);
+		vacuum (freeze, analyze) p;
+		checkpoint]);
+	return;
+}
+
 # SET statements of a hash.
 sub set
 {
