@@ -24,7 +24,7 @@ import sys
 from pathlib import Path
 
 PLAN = re.compile(r"^\s*explain\b|explain\w*\s*\(|\bexecute .*explain", re.I)
-OURS = re.compile(r"Anago(Scan|Join)")
+OURS = re.compile(r"Anago(Scan|Join|Ahead)")
 
 
 def pieces(sql_lines, text):

@@ -12,6 +12,7 @@
 #include "device/device.h"
 #include "guc.h"
 #include "io/io.h"
+#include "node/ahead.h"
 #include "node/node.h"
 #include "operators.h"
 #include "ops/ops.h"
@@ -30,5 +31,6 @@ _PG_init(void)
 	anago_stats_init();
 	anago_device_init();
 	anago_node_init();
-	anago_plan_init(&anago_scan_methods, &anago_join_methods, anago_io_expect);
+	anago_plan_init(&anago_scan_methods, &anago_join_methods, &anago_ahead_methods,
+					anago_io_expect);
 }

@@ -31,6 +31,7 @@
 /* 18: StartReadBuffer() is asynchronous; storage/aio.h exists. */
 #if PG_VERSION_NUM >= 180000
 #define ANAGO_HAVE_AIO 1
+#include "storage/aio_subsys.h"
 #include "storage/io_worker.h"
 
 /* 19: as many I/O workers as are needed, up to a limit. */
@@ -101,6 +102,21 @@ anago_segment_path(char *path, Size size, AnagoLocator locator, BlockNumber segn
 		snprintf(path, size, "%s.%u", name, segno);
 #if PG_VERSION_NUM < 180000
 	pfree(name);
+#endif
+}
+
+/*
+ * What an error leaves of reads that were being started, as a subtransaction's
+ * abort cleans it up: 18, asynchronous ones; 15, that of ReadBuffer(), which is a
+ * resource since.
+ */
+static inline void
+anago_abort_io(void)
+{
+#if PG_VERSION_NUM >= 180000
+	pgaio_error_cleanup();
+#elif PG_VERSION_NUM < 160000
+	AbortBufferIO();
 #endif
 }
 
@@ -295,6 +311,18 @@ anago_open_range_table_relation(EState *estate, Index rti)
 #endif
 }
 
+/* 18: tables that are found not to be needed when a query starts are not locked. */
+static inline bool
+anago_may_open(const EState *estate pg_attribute_unused(),
+			   Index rti pg_attribute_unused())
+{
+#if PG_VERSION_NUM >= 180000
+	return bms_is_member(rti, estate->es_unpruned_relids);
+#else
+	return true;
+#endif
+}
+
 /*
  * 18: skip support, by which an operator class can say what value comes next
  * in the order of an index column.
@@ -452,6 +480,27 @@ anago_unique_outer_path(PlannerInfo *root, RelOptInfo *outerrel,
 		path = (Path *) create_unique_path(root, outerrel, path, sjinfo);
 #endif
 	return path;
+}
+
+/* 18: how an Append is pruned stands in a list of the whole plan. */
+static inline bool
+anago_append_is_pruned(const Append *append)
+{
+#if PG_VERSION_NUM >= 180000
+	return append->part_prune_index >= 0;
+#else
+	return append->part_prune_info != NULL;
+#endif
+}
+
+static inline bool
+anago_merge_append_is_pruned(const MergeAppend *append)
+{
+#if PG_VERSION_NUM >= 180000
+	return append->part_prune_index >= 0;
+#else
+	return append->part_prune_info != NULL;
+#endif
 }
 
 /*

@@ -23,12 +23,14 @@
 
 #define ANAGO_MAX_SIM_DELAY	1000
 
+bool		anago_ahead = true;
 bool		anago_debug_force = false;
 int			anago_dive_pages = 16;
 bool		anago_enable = false;
 double		anago_io_gain = 0.0;
 int			anago_io_method = ANAGO_IO_AUTO;
 int			anago_max_inflight_reads = 256;
+int			anago_max_rows_ahead = 1024;
 int			anago_mode = ANAGO_MODE_OOO;
 int			anago_numa = ANAGO_NUMA_AUTO;
 char	   *anago_operators = "";
@@ -127,6 +129,12 @@ plan_setting_changed(bool changed)
 }
 
 static void
+assign_ahead(bool newval, void *extra)
+{
+	plan_setting_changed(newval != anago_ahead);
+}
+
+static void
 assign_debug_force(bool newval, void *extra)
 {
 	plan_setting_changed(newval != anago_debug_force);
@@ -186,6 +194,12 @@ assign_operators(const char *newval, void *extra)
 static void
 define_user_settings(void)
 {
+	DefineCustomBoolVariable("anago.ahead",
+							 "Has plans of PostgreSQL's own read ahead of the rows that lead to other pages.",
+							 NULL,
+							 &anago_ahead, true,
+							 PGC_USERSET, GUC_EXPLAIN, NULL, assign_ahead, NULL);
+
 	DefineCustomIntVariable("anago.dive_pages",
 							"Sets how many leaves of an index planning may sample.",
 							"They say how many entries a probe finds. Zero leaves that to statistics.",
@@ -215,6 +229,12 @@ define_user_settings(void)
 							NULL,
 							&anago_max_inflight_reads, 256, 1, ANAGO_MAX_INFLIGHT,
 							PGC_USERSET, GUC_EXPLAIN, NULL, assign_max_inflight_reads, NULL);
+
+	DefineCustomIntVariable("anago.max_rows_ahead",
+							"Sets how many rows are held back while what they lead to is read.",
+							"Of one plan node; they also take no more than half of work_mem.",
+							&anago_max_rows_ahead, 1024, 1, ANAGO_MAX_ROWS_AHEAD,
+							PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 
 	DefineCustomEnumVariable("anago.mode",
 							 "Selects out-of-order execution, or one task at a time with synchronous reads.",

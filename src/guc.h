@@ -39,6 +39,9 @@ typedef enum AnagoNuma
  */
 #define ANAGO_MAX_INFLIGHT	16384
 
+/* Most rows that one plan node holds back: bound of anago.max_rows_ahead. */
+#define ANAGO_MAX_ROWS_AHEAD	65536
+
 /* Most pages that planning samples of one index: bound of anago.dive_pages. */
 #define ANAGO_MAX_DIVE_PAGES	1024
 
@@ -48,12 +51,14 @@ typedef enum AnagoNuma
 /* Reads that a simulated device serves at a time: of sim_device_parallel. */
 #define ANAGO_MAX_SIM_PARALLEL	1024
 
+extern PGDLLIMPORT bool anago_ahead;
 extern PGDLLIMPORT bool anago_debug_force;
 extern PGDLLIMPORT int anago_dive_pages;	/* 0: statistics alone */
 extern PGDLLIMPORT bool anago_enable;
 extern PGDLLIMPORT double anago_io_gain;	/* 0: as the device is known */
 extern PGDLLIMPORT int anago_io_method;
 extern PGDLLIMPORT int anago_max_inflight_reads;
+extern PGDLLIMPORT int anago_max_rows_ahead;
 extern PGDLLIMPORT int anago_mode;
 extern PGDLLIMPORT int anago_numa;
 extern PGDLLIMPORT char *anago_operators;

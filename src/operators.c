@@ -27,6 +27,8 @@ static const struct
 	[ANAGO_ROLE_ORDERED_SINK] = {"ordered_sink", "executor"},
 	[ANAGO_ROLE_RANGE] = {"range", "parent"},
 	[ANAGO_ROLE_HEAP_VISIT] = {"heap_visit", "by_block"},
+	[ANAGO_ROLE_HELD_SOURCE] = {"held_source", "held"},
+	[ANAGO_ROLE_HELD_SINK] = {"held_sink", "held"},
 };
 
 static const AnagoOperatorModule *own;

@@ -42,6 +42,8 @@ typedef enum AnagoRole
 	ANAGO_ROLE_ORDERED_SINK,	/* the same; where rows leave in order */
 	ANAGO_ROLE_RANGE,			/* AnagoRangeKind (ops/btree/kinds.h) */
 	ANAGO_ROLE_HEAP_VISIT,		/* AnagoVisitKind (ops/btree/kinds.h) */
+	ANAGO_ROLE_HELD_SOURCE,		/* AnagoOpKind; of looks */
+	ANAGO_ROLE_HELD_SINK,		/* the same */
 	ANAGO_ROLES
 } AnagoRole;
 

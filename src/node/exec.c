@@ -7,6 +7,8 @@
  *	  parallel.c	the same among the processes of a parallel query
  *	  consumer.c	who takes the rows, and how many
  *	  explain.c		EXPLAIN
+ *	  ahead.c		the plan node AnagoAhead; ahead_explain.c, its EXPLAIN
+ *	  pace.c		how far that runs ahead
  *
  *-------------------------------------------------------------------------
  */
@@ -20,6 +22,7 @@
 
 #include "device/device.h"
 #include "io/io.h"
+#include "node/ahead.h"
 #include "node/node.h"
 #include "stats/stats.h"
 
@@ -72,6 +75,7 @@ anago_node_init(void)
 {
 	RegisterCustomScanMethods(&anago_scan_methods);
 	RegisterCustomScanMethods(&anago_join_methods);
+	RegisterCustomScanMethods(&anago_ahead_methods);
 	anago_parallel_init();
 	anago_consumer_init();
 }

@@ -150,6 +150,15 @@ show_run(ExplainState *es, const AnagoCounters *c, const Shown *shown)
 			show_line(es, line, c, shown);
 }
 
+void
+anago_explain_run(ExplainState *es, const AnagoCounters *counters)
+{
+	Shown		shown;
+
+	set_shown(&shown, &counters->run);
+	show_run(es, counters, &shown);
+}
+
 /* What one process of a parallel query did; worker -1 is the leader. */
 static void
 show_process(ExplainState *es, int worker, const AnagoCounters *c)

@@ -58,7 +58,8 @@ extern void anago_parallel_shutdown(CustomScanState *node);
 extern void anago_parallel_end(AnagoScanState *state);
 extern void anago_parallel_sum(const AnagoScanState *state, AnagoCounters *sum);
 
-/* explain.c: ExplainCustomScan */
+/* explain.c: what a process did, as EXPLAIN shows it; ExplainCustomScan */
+extern void anago_explain_run(struct ExplainState *es, const AnagoCounters *counters);
 extern void anago_explain(CustomScanState *node, List *ancestors,
 						  struct ExplainState *es);
 

@@ -7,6 +7,7 @@
  *	  child.c	source: a core plan
  *	  btree/	step: probes of a B-tree index (btree/step.c)
  *	  btree/	step: the same of several tables (btree/append.c)
+ *	  held.c	source and sink of looks: rows that are held back
  *	  emit.c	sink: the executor, rows in no order
  *	  retire.c	sink: the executor, rows in order
  *
@@ -24,6 +25,8 @@ static const AnagoImplementation implementations[] = {
 	{"append_step", "btree", &anago_append_kind},
 	{"sink", "executor", &anago_emit_kind},
 	{"ordered_sink", "executor", &anago_retire_kind},
+	{"held_source", "held", &anago_held_source_kind},
+	{"held_sink", "held", &anago_held_sink_kind},
 	{"range", "parent", &anago_range_parent},
 	{"range", "right_links", &anago_range_right_links},
 	{"heap_visit", "by_block", &anago_visit_by_block},

@@ -17,6 +17,8 @@ extern PGDLLEXPORT const AnagoOpKind anago_unit_kind;
 extern PGDLLEXPORT const AnagoOpKind anago_child_kind;
 extern PGDLLEXPORT const AnagoOpKind anago_step_kind;
 extern PGDLLEXPORT const AnagoOpKind anago_append_kind;
+extern PGDLLEXPORT const AnagoOpKind anago_held_source_kind;
+extern PGDLLEXPORT const AnagoOpKind anago_held_sink_kind;
 extern PGDLLEXPORT const AnagoOpKind anago_emit_kind;
 extern PGDLLEXPORT const AnagoOpKind anago_retire_kind;
 

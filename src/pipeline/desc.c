@@ -8,9 +8,10 @@
  *
  *		custom_private
  *			[PRIVATE_NUMBERS]	ANAGO_LAYOUT; smallest member of custom_relids;
- *								child source?  may stop?  order
+ *								child source?  may stop?  order  looks?
  *			[PRIVATE_STEPS]		one list for each step:
  *				[STEP_NUMBERS]		scanrelid, index-only?, jointype, unique?
+ *									and of a look: most, from end?
  *				[STEP_INDEX]		OID of the index
  *				[STEP_KINDS] ...	one list for each member of AnagoKeyDesc
  *				[STEP_FILLED_FROM]	a member's attnos
@@ -20,6 +21,7 @@
  *			[PRIVATE_FILLERS]	AnagoColumnDesc.step of each column
  *			[PRIVATE_ATTNOS]	AnagoColumnDesc.attno of each column
  *			[PRIVATE_OPERATORS]	a String, or nothing: AnagoPipelineDesc.operators
+ *			[PRIVATE_WIDE]		AnagoPipelineDesc.wide
  *
  * When a subquery's plan becomes part of a larger one, setrefs.c shifts all
  * range table indexes.  It knows of those in custom_relids, but not of those
@@ -41,7 +43,8 @@ enum
 	PRIVATE_STEPS,
 	PRIVATE_FILLERS,
 	PRIVATE_ATTNOS,
-	PRIVATE_OPERATORS
+	PRIVATE_OPERATORS,
+	PRIVATE_WIDE
 };
 
 enum
@@ -50,7 +53,8 @@ enum
 	NUMBER_MIN_RELID,
 	NUMBER_CHILD_SOURCE,
 	NUMBER_MAY_STOP,
-	NUMBER_ORDER
+	NUMBER_ORDER,
+	NUMBER_LOOKS
 };
 
 enum
@@ -114,6 +118,8 @@ write_step(const AnagoStepDesc *step)
 
 	numbers = list_make4_int(step->scanrelid, step->index_only,
 							 step->jointype, step->inner_unique);
+	numbers = lappend_int(numbers, step->most);
+	numbers = lappend_int(numbers, step->from_end);
 	result = list_make5(numbers, list_make1_oid(step->indexid),
 						kinds, attnos, opnos);
 	for (int i = 0; i < step->nmembers; i++)
@@ -154,6 +160,7 @@ anago_desc_write(CustomScan *cscan, const AnagoPipelineDesc *desc,
 	List	   *fillers = NIL;
 	List	   *attnos = NIL;
 	List	   *operators = NIL;
+	List	   *numbers;
 
 	Assert(desc->nsteps >= 1 && desc->nsteps <= ANAGO_MAX_STEPS);
 
@@ -172,12 +179,12 @@ anago_desc_write(CustomScan *cscan, const AnagoPipelineDesc *desc,
 	if (desc->operators != NULL)
 		operators = list_make1(makeString(desc->operators));
 
+	numbers = list_make5_int(ANAGO_LAYOUT, bms_next_member(relids, -1),
+							 desc->child_source, desc->may_stop, desc->order);
+	numbers = lappend_int(numbers, desc->looks);
 	cscan->custom_exprs = exprs;
 	cscan->custom_private =
-		list_make5(list_make5_int(ANAGO_LAYOUT, bms_next_member(relids, -1),
-								  desc->child_source, desc->may_stop,
-								  desc->order),
-				   steps, fillers, attnos, operators);
+		lappend(list_make5(numbers, steps, fillers, attnos, operators), desc->wide);
 }
 
 static void
@@ -221,6 +228,8 @@ read_step(AnagoStepDesc *step, const List *private, const List *exprs,
 	step->index_only = list_nth_int(numbers, 1) != 0;
 	step->jointype = (JoinType) list_nth_int(numbers, 2);
 	step->inner_unique = list_nth_int(numbers, 3) != 0;
+	step->most = list_nth_int(numbers, 4);
+	step->from_end = list_nth_int(numbers, 5) != 0;
 	step->indexid = linitial_oid((const List *) list_nth(private, STEP_INDEX));
 
 	step->nkeys = list_length(kinds);
@@ -303,6 +312,7 @@ anago_desc_read(const CustomScan *cscan)
 	desc->child_source = list_nth_int(numbers, NUMBER_CHILD_SOURCE) != 0;
 	desc->may_stop = list_nth_int(numbers, NUMBER_MAY_STOP) != 0;
 	desc->order = (AnagoDescOrder) list_nth_int(numbers, NUMBER_ORDER);
+	desc->looks = list_nth_int(numbers, NUMBER_LOOKS) != 0;
 
 	if (operators != NIL)
 		desc->operators = strVal(linitial(operators));
@@ -315,7 +325,9 @@ anago_desc_read(const CustomScan *cscan)
 	desc->gate = list_nth(cscan->custom_exprs, desc->nsteps);
 
 	desc->ncolumns = list_length(fillers);
-	Assert(desc->ncolumns == list_length(cscan->custom_scan_tlist));
+	desc->wide = list_nth(private, PRIVATE_WIDE);
+	Assert(desc->ncolumns == list_length(desc->looks ? desc->wide :
+										 cscan->custom_scan_tlist));
 	desc->columns = palloc0(sizeof(AnagoColumnDesc) * Max(desc->ncolumns, 1));
 	for (int i = 0; i < desc->ncolumns; i++)
 	{

@@ -18,6 +18,11 @@
  * those alone that it can have matches in (AnagoPruneDesc).  Members differ in
  * index, keys and filter, and in the attributes that fill the step's columns.
  *
+ * A pipeline of looks has a child plan, and steps that no row is joined by: each
+ * is told as an anti join that never finds a match, so that a row goes on when
+ * all that the step reads for it has been read.  Column 0 of its wide row is the
+ * row's number, the others those of the child plan that keys want.
+ *
  * The wide row.  custom_scan_tlist has one entry for every column that any
  * expression above or inside the pipeline needs.  columns[i] says who fills
  * entry i: the child plan (step == ANAGO_STEP_SOURCE, attno = its resno) or a
@@ -149,6 +154,10 @@ typedef struct AnagoStepDesc
 	struct AnagoStepDesc *members;
 	AnagoPruneDesc prune;
 	List	   *attnos;			/* a member's: what fills the step's columns */
+
+	/* A look (AnagoPipelineDesc.looks): */
+	int			most;			/* matches of a leaf that are of use, or 0: all */
+	bool		from_end;		/* the last ones of a range, not the first */
 } AnagoStepDesc;
 
 typedef struct AnagoColumnDesc
@@ -176,6 +185,8 @@ typedef enum AnagoDescOrder
 typedef struct AnagoPipelineDesc
 {
 	bool		child_source;	/* source is custom_plans[0], else unit */
+	bool		looks;			/* steps only read what the child plan's rows lead
+								 * to, and those rows leave as they are (held.h) */
 	AnagoDescOrder order;
 	bool		may_stop;		/* not all rows may come to be wanted: LIMIT... */
 	char	   *operators;		/* chosen in place of ours, or NULL (operators.h) */
@@ -185,6 +196,8 @@ typedef struct AnagoPipelineDesc
 	AnagoStepDesc *steps;
 	int			ncolumns;		/* length of custom_scan_tlist */
 	AnagoColumnDesc *columns;
+	List	   *wide;			/* looks: target list of the wide row, in place of
+								 * custom_scan_tlist */
 } AnagoPipelineDesc;
 
 /*

@@ -8,6 +8,7 @@
  *	  pipeline.c	begin, next, rescan, end
  *	  state.c		what operators share, and what has been counted of it
  *	  row.c			rows in flight
+ *	  held.c		rows that are held back while looks read ahead for them
  *	  prune.c		which of several tables a row is probed for in
  *	  peers.c		how a pipeline spreads over processes
  *	  counters.c	what a process has done, all of it in one piece
@@ -50,11 +51,15 @@ begin_columns(AnagoPipeline *pipeline, const AnagoPipelineDesc *desc)
 	}
 }
 
-/* The limit is of each process, as that of a hash table of core's. */
+/*
+ * The limit is of each process, as that of a hash table of core's.  Looks have
+ * half of work_mem, and the rows that are held the other.
+ */
 static void
 begin_memory(AnagoPipeline *pipeline)
 {
-	Size		limit = get_hash_memory_limit();
+	Size		limit = pipeline->looks ? (Size) work_mem * 1024 / 2 :
+		get_hash_memory_limit();
 
 #ifdef ANAGO_TINY_BOUNDS
 	limit = Min(limit, TINY_LIMIT);
@@ -88,9 +93,11 @@ kind_at(const AnagoPipeline *pipeline, const AnagoPipelineDesc *desc, int index)
 	AnagoRole	role = ANAGO_ROLE_STEP;
 
 	if (index == ANAGO_STEP_SOURCE)
-		role = desc->child_source ? ANAGO_ROLE_CHILD_SOURCE : ANAGO_ROLE_UNIT_SOURCE;
+		role = desc->looks ? ANAGO_ROLE_HELD_SOURCE :
+			desc->child_source ? ANAGO_ROLE_CHILD_SOURCE : ANAGO_ROLE_UNIT_SOURCE;
 	else if (index == desc->nsteps)
-		role = desc->order == ANAGO_ORDER_NONE ? ANAGO_ROLE_SINK : ANAGO_ROLE_ORDERED_SINK;
+		role = desc->looks ? ANAGO_ROLE_HELD_SINK :
+			desc->order == ANAGO_ORDER_NONE ? ANAGO_ROLE_SINK : ANAGO_ROLE_ORDERED_SINK;
 	else if (desc->steps[index].nmembers > 0)
 		role = ANAGO_ROLE_APPEND_STEP;
 	return pipeline->operators.methods[role];
@@ -133,7 +140,9 @@ anago_pipeline_begin(PlanState *ps, const AnagoPipelineDesc *desc,
 
 	pipeline->ps = ps;
 	pipeline->estate = ps->state;
-	pipeline->snapshot = ps->state->es_snapshot;
+	pipeline->looks = desc->looks;
+	/* looks decide about no row, and leave no trace of what they have seen */
+	pipeline->snapshot = desc->looks ? SnapshotAny : ps->state->es_snapshot;
 	pipeline->child = child;
 	pipeline->wide = wide;
 	pipeline->peers.give_to = -1;
@@ -218,7 +227,7 @@ begin_engine(AnagoPipeline *pipeline)
 	AnagoBudget *budget = NULL;
 	MemoryContext old;
 
-	if (!IsMVCCSnapshot(pipeline->snapshot))
+	if (!pipeline->looks && !IsMVCCSnapshot(pipeline->snapshot))
 		elog(ERROR, "anago needs an MVCC snapshot");
 
 	old = MemoryContextSwitchTo(pipeline->context);
@@ -372,6 +381,34 @@ anago_pipeline_next(AnagoPipeline *pipeline)
 	return false;
 }
 
+bool
+anago_pipeline_look(AnagoPipeline *pipeline, bool wait)
+{
+	Assert(pipeline->looks && !pipeline->abandoned);
+	if (!pipeline->started)
+	{
+		pipeline->started = true;
+		renew_slot(pipeline);
+		if (pipeline->sched == NULL)
+			begin_engine(pipeline);
+		expect_rows(pipeline);
+	}
+	pipeline->ops[0]->kind->start(pipeline->ops[0]);
+	return wait ? anago_sched_run(pipeline->sched) :
+		anago_sched_run_ready(pipeline->sched);
+}
+
+void
+anago_pipeline_abandon(AnagoPipeline *pipeline)
+{
+	anago_pipeline_count(pipeline, pipeline->counters);
+	pipeline->abandoned = pipeline->exhausted = true;
+	pipeline->sched = NULL;
+	pipeline->pages = NULL;
+	MemoryContextDelete(pipeline->whole);
+	pipeline->whole = pipeline->engine = pipeline->context = NULL;
+}
+
 void
 anago_pipeline_set_segment(AnagoPipeline *pipeline, AnagoSegment *segment,
 						   AnagoPool *pool, int participant, bool patient,
@@ -440,9 +477,12 @@ anago_pipeline_rescan(AnagoPipeline *pipeline)
 void
 anago_pipeline_end(AnagoPipeline *pipeline)
 {
-	anago_pipeline_leave(pipeline);
-	release_ops(pipeline);
-	end_engine(pipeline);
+	if (!pipeline->abandoned)
+	{
+		anago_pipeline_leave(pipeline);
+		release_ops(pipeline);
+		end_engine(pipeline);
+	}
 	for (AnagoOp *op = pipeline->ops[0]; op != NULL; op = op->next)
 		if (op->kind->end != NULL)
 			op->kind->end(op);

@@ -39,6 +39,20 @@ extern void anago_pipeline_rescan(AnagoPipeline *pipeline);
 extern void anago_pipeline_end(AnagoPipeline *pipeline);
 
 /*
+ * Of looks: read ahead for the rows that are held, and pull more while there is
+ * room for them.  True: what the first one leads to has been read.  With `wait`
+ * only where there is none left is that false; else it may be that what is
+ * ready has been done.
+ */
+extern bool anago_pipeline_look(AnagoPipeline *pipeline, bool wait);
+
+/*
+ * An error was raised by that, which the query is not to see: all but the rows
+ * that are held is forgotten, and looks are over.  Pins are the caller's affair.
+ */
+extern void anago_pipeline_abandon(AnagoPipeline *pipeline);
+
+/*
  * Run as a participant of a parallel query from the next start on.  A worker
  * publishes its counters, and goes on from those it finds there.
  */

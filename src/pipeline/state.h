@@ -23,6 +23,7 @@
 
 #include "operators.h"
 #include "pipeline/counters.h"
+#include "pipeline/held.h"
 #include "pipeline/op.h"
 #include "sched/sched.h"
 #include "shared/share.h"
@@ -66,6 +67,9 @@ struct AnagoPipeline
 	TupleTableSlot *wide;
 	AnagoRow   *bound;			/* row whose columns the wide slot holds */
 	bool		use_dead_hints; /* heed and set dead marks of index entries */
+	bool		looks;			/* steps only read, ahead of rows that are held */
+	bool		abandoned;		/* looks: an error was raised in them */
+	AnagoHeld  *held;			/* these, or NULL */
 	bool		started;		/* since begin or rescan */
 	bool		exhausted;
 

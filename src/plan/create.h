@@ -21,6 +21,9 @@ extern void anago_describe_step(PlannerInfo *root, AnagoStepDesc *desc,
 								const AnagoPathStep *step, List *plans,
 								List **gate);
 
+/* The keys of a finished index condition, or one in the making. */
+extern void anago_describe_keys(AnagoStepDesc *desc, List *indexqual);
+
 /*
  * prune.c: describe which of an Append's tables, for which there are `members`,
  * a row can have matches in.

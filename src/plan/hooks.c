@@ -21,6 +21,10 @@
  *		create.c	from the winning path to the plan node
  *		steps.c		a step's keys and conditions, out of core's index scan
  *		wide.c		columns of the wide row
+ *		ahead.c		where AnagoAhead goes in a finished plan
+ *		looks.c		what its looks are, out of that plan's index scans
+ *		lookkeys.c	and their keys
+ *		calm.c		what of a finished plan may be run ahead of demand
  *
  *-------------------------------------------------------------------------
  */
@@ -31,6 +35,7 @@
 
 #include "compat.h"
 #include "guc.h"
+#include "plan/looks.h"
 #include "plan/paths.h"
 #include "plan/plan.h"
 #include "plan/price.h"
@@ -48,6 +53,13 @@ static bool of_cursor = false;
 static planner_hook_type prev_planner_hook = NULL;
 static set_rel_pathlist_hook_type prev_rel_hook = NULL;
 static set_join_pathlist_hook_type prev_join_hook = NULL;
+
+static bool
+takes_part_in_finished(void)
+{
+	return anago_enable && anago_ahead && anago_mode == ANAGO_MODE_OOO &&
+		anago_is_installed() && !anago_nothing_overlaps();
+}
 
 static PlannedStmt *
 plan_query(ANAGO_PLANNER_PARAMS)
@@ -75,6 +87,8 @@ plan_query(ANAGO_PLANNER_PARAMS)
 		of_cursor = outer_of_cursor;
 	}
 	PG_END_TRY();
+	if (takes_part_in_finished())
+		anago_place_looks(result);
 	return result;
 }
 
@@ -112,9 +126,10 @@ join_pathlist(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
 
 void
 anago_plan_init(const CustomScanMethods *scan, const CustomScanMethods *join,
-				AnagoExpectOverlap expect_overlap)
+				const CustomScanMethods *ahead, AnagoExpectOverlap expect_overlap)
 {
 	anago_create_init(scan, join);
+	anago_ahead_init(ahead);
 	anago_price_init(expect_overlap);
 
 	prev_planner_hook = planner_hook;

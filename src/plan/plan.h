@@ -22,11 +22,12 @@
 typedef int (*AnagoExpectOverlap) (int max_inflight);
 
 /*
- * Install the planner hooks, behind those that are there already.  The two
+ * Install the planner hooks, behind those that are there already.  The three
  * tables make the executor's nodes out of the plans that this side builds.
  */
 extern void anago_plan_init(const CustomScanMethods *scan,
 							const CustomScanMethods *join,
+							const CustomScanMethods *ahead,
 							AnagoExpectOverlap expect_overlap);
 
 #endif							/* ANAGO_PLAN_H */

@@ -172,8 +172,8 @@ describe_condition(AnagoStepDesc *desc, const Node *clause)
 		elog(ERROR, "unexpected index condition: %d", (int) nodeTag(clause));
 }
 
-static void
-describe_keys(AnagoStepDesc *desc, List *indexqual)
+void
+anago_describe_keys(AnagoStepDesc *desc, List *indexqual)
 {
 	int			n = 0;
 	ListCell   *lc;
@@ -233,14 +233,14 @@ describe_table(AnagoStepDesc *desc, const IndexPath *ipath, Plan *plan)
 		IndexOnlyScan *scan = (IndexOnlyScan *) plan;
 
 		desc->index_only = true;
-		describe_keys(desc, scan->indexqual);
+		anago_describe_keys(desc, scan->indexqual);
 		desc->exprs[ANAGO_EXPRS_SHOW_COND] = scan->recheckqual;
 	}
 	else
 	{
 		IndexScan  *scan = castNode(IndexScan, plan);
 
-		describe_keys(desc, scan->indexqual);
+		anago_describe_keys(desc, scan->indexqual);
 		desc->exprs[ANAGO_EXPRS_SHOW_COND] = scan->indexqualorig;
 	}
 }

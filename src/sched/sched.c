@@ -77,6 +77,7 @@ struct AnagoSched
 	int			nlive;
 	int			nstalled;
 	int			since_poll;
+	bool		sleepless;		/* anago_sched_run_ready() */
 	AnagoTask  *emitting;
 	AnagoTask  *running;		/* of meaning while one runs */
 	AnagoTask  *free;
@@ -314,7 +315,8 @@ forget_tasks(AnagoSched *sched)
 /* --- the loop --- */
 
 /*
- * Nothing is ready: sleep until a page arrives.  False: all is done.
+ * Nothing is ready: sleep until a page arrives.  False: all is done, or it must
+ * not sleep and none has arrived.
  *
  * Stalled tasks are looked at here too: the window may have grown, and those
  * that were let go on for a room may all have ended without using it.
@@ -332,10 +334,10 @@ sleep_for_page(AnagoSched *sched)
 		Assert(sched->nlive == 0 && sched->nstalled == 0);
 		return false;
 	}
-	anago_pages_pump(sched->pages, true);
+	anago_pages_pump(sched->pages, !sched->sleepless);
 	sched->since_poll = 0;
 	unstall_all(sched);
-	return true;
+	return !sched->sleepless || sched->ready_depths != 0;
 }
 
 /* Is it time to look at the others, and do they say to stop? */
@@ -433,6 +435,17 @@ anago_sched_run(AnagoSched *sched)
 			return true;
 		task = NULL;
 	}
+}
+
+bool
+anago_sched_run_ready(AnagoSched *sched)
+{
+	bool		emitted;
+
+	sched->sleepless = true;
+	emitted = anago_sched_run(sched);
+	sched->sleepless = false;
+	return emitted;
 }
 
 /* --- interface --- */

@@ -129,4 +129,10 @@ anago_sched_has_room(const AnagoSched *sched, int depth)
  */
 extern bool anago_sched_run(AnagoSched *sched);
 
+/*
+ * The same, but without sleeping: false also where all that lives waits for
+ * pages, or for room.
+ */
+extern bool anago_sched_run_ready(AnagoSched *sched);
+
 #endif							/* ANAGO_SCHED_H */

@@ -116,6 +116,7 @@ struct AnagoStep
 	const AnagoStepDesc *desc;
 	bool		is_member;		/* of a step of several tables; its op is a copy
 								 * but for attnos and counters */
+	bool		look;			/* pages are read, and rows never looked at */
 
 	Relation	heap;			/* closed by the executor */
 	Relation	indexrel;		/* closed by anago_pipeline_end; NULL in EXPLAIN */

@@ -26,7 +26,7 @@ find_visible(AnagoWalk *walk)
 {
 	AnagoMatches *matches = walk->matches;
 
-	if (matches->visible == NULL || walk->probe->done)
+	if (matches->visible == NULL || walk->probe->done || walk->probe->step->look)
 		return false;
 	if (walk->probe->step->ordered)
 	{

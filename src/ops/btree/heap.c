@@ -64,6 +64,8 @@ visit_begin(AnagoProbe *probe, AnagoMatches *matches, int from, int to, Buffer b
 	Assert(!BufferIsValid(visit->buf));
 	visit->buf = buf;
 	visit->n = visit->next = 0;
+	if (step->look)
+		return to;
 
 	anago_heap_prune_opt(step->heap, buf, &step->vmbuffer);
 	anago_step_leave_map(step);

@@ -331,7 +331,8 @@ anago_leaf_collect(AnagoProbe *probe, Buffer buf, bool from_start,
 	if (found->n == 0)
 		return NULL;
 	step->op.counters.tids += found->n;
-	pgstat_count_index_tuples(step->indexrel, found->n);
+	if (!step->look)
+		pgstat_count_index_tuples(step->indexrel, found->n);
 	return make_matches(step, buf);
 }
 

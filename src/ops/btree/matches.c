@@ -101,6 +101,31 @@ anago_matches_reverse(AnagoMatches *matches)
 	}
 }
 
+AnagoMatches *
+anago_matches_keep_most(AnagoStep *step, AnagoMatches *matches, bool *goes_on)
+{
+	int			most = step->desc->most;
+	int			surplus = matches->n - most;
+
+	if (step->desc->from_end && *goes_on)
+	{
+		*goes_on = false;
+		anago_matches_release(step, matches);
+		return NULL;
+	}
+	if (surplus < 0)
+		return matches;
+	*goes_on = false;
+	if (step->desc->from_end)
+	{
+		memmove(matches->tids, matches->tids + surplus, sizeof(ItemPointerData) * most);
+		if (matches->itups != NULL)
+			memmove(matches->itups, matches->itups + surplus, sizeof(IndexTuple) * most);
+	}
+	matches->n = most;
+	return matches;
+}
+
 /* --- nearer to the CPU --- */
 
 /*

@@ -89,7 +89,10 @@ anago_step_open(AnagoStep *step, const AnagoStepDesc *desc, int parts)
 	step->indexrel = anago_step_open_index(pipeline->estate, desc);
 	step->heap_slot = MakeSingleTupleTableSlot(RelationGetDescr(step->heap),
 											   &TTSOpsHeapTuple);
-	step->range = pipeline->operators.methods[ANAGO_ROLE_RANGE];
+	step->look = pipeline->looks;
+	/* where a few entries are of use, leaves behind the first may not be */
+	step->range = desc->most > 0 ? &anago_range_right_links :
+		pipeline->operators.methods[ANAGO_ROLE_RANGE];
 	step->visits = pipeline->operators.methods[ANAGO_ROLE_HEAP_VISIT];
 	step->inner = anago_inner_create(pipeline->whole, &pipeline->memory, parts);
 	if (step->visit == NULL)

@@ -16,7 +16,7 @@
 static const char *
 join_label(const AnagoOp *op, const AnagoStepDesc *sd)
 {
-	if (op->index == 0 && op->pipeline->child == NULL)
+	if ((op->index == 0 && op->pipeline->child == NULL) || op->pipeline->looks)
 		return NULL;
 	switch (sd->jointype)
 	{
@@ -63,7 +63,8 @@ show_head(const AnagoOp *op, const AnagoStepDesc *sd, bool index_only, ExplainSt
 	const char *join = join_label(op, sd);
 
 	anago_explain_indent(es);
-	appendStringInfo(es->str, "Step %d: ", op->index + 1);
+	appendStringInfo(es->str, "%s %d: ", op->pipeline->looks ? "Look" : "Step",
+					 op->index + 1);
 	if (join != NULL)
 		appendStringInfo(es->str, "%s Join, ", join);
 	appendStringInfoString(es->str, access_label(index_only));

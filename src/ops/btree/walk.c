@@ -58,7 +58,8 @@ anago_walk_start(AnagoWalk *walk, int combo, AnagoNextRun *run)
 	if (step->range->start != NULL)
 		step->range->start(walk);
 	step->op.counters.descents++;
-	pgstat_count_index_scan(step->indexrel);
+	if (!step->look)
+		pgstat_count_index_scan(step->indexrel);
 }
 
 /* --- inner pages --- */
@@ -208,6 +209,8 @@ see_leaf(AnagoWalk *walk, Buffer buf)
 	PredicateLockPage(step->indexrel, walk->blkno, step->op.pipeline->snapshot);
 	matches = anago_leaf_collect(walk->probe, buf, walk->from_start,
 								 walk->combo, walk->combo_end, &goes_on);
+	if (matches != NULL && step->desc->most > 0)
+		matches = anago_matches_keep_most(step, matches, &goes_on);
 	push_matches(walk, matches);
 	if (!goes_on ||
 		(walk->bound != NULL &&

@@ -10,6 +10,7 @@
       collations.py   collations, nondeterministic ones among them; patterns
       disjunctions.py OR over several indexes
       effects.py      functions that count their calls, below LIMIT
+      looks.py        nested loops whose outer rows lead to pages: LATERAL, row locks
       partitions.py   partitions by the hundred
       skips.py        conditions behind a column without an equality
       stops.py        LIMIT without an order, cursors closed early, EXISTS

@@ -12,6 +12,7 @@ from differ.collations import Collations
 from differ.disjunctions import Disjunctions
 from differ.effects import Effects
 from differ.inorder import InOrder
+from differ.looks import Looks
 from differ.partitions import Partitions
 from differ.query import Query
 from differ.randomq import Generator
@@ -24,7 +25,7 @@ from differ.zones import Zones
 USUAL_SHARE = 0.5
 USUAL = "usual"
 
-KINDS = (AllTypes, Bounds, Chains, Collations, Disjunctions, Effects, InOrder,
+KINDS = (AllTypes, Bounds, Chains, Collations, Disjunctions, Effects, InOrder, Looks,
          Partitions, Skips, Stops, Wide, Zones)
 
 

@@ -1,0 +1,237 @@
+-- AnagoAhead: core's nested loops whose outer rows are held back while looks read
+-- what they lead to.  Rows must be those of stock, whatever looks meet.
+load 'anago';
+create schema looks;
+set search_path = looks, public;
+
+create type color as enum ('red', 'green', 'blue');
+create table c (id int, name text, color color, grp int);
+insert into c select g, 'name ' || g % 50, (array['red', 'green', 'blue', null])[g % 4 + 1]::color, g % 20
+	from generate_series(1, 400) g;
+insert into c values (null, null, null, 3), (1000, 'none', 'red', 3);
+create table o (id int primary key, cid int, day int, name text, color color, note text);
+insert into o select g, g * 7 % 411 + 1, g * 31 % 100, 'name ' || g % 60,
+	(array['red', 'green', 'blue', null])[g % 4 + 1]::color, repeat('x', 100)
+	from generate_series(1, 6000) g;
+create index o_cid on o (cid);
+create index o_cid_day on o (cid, day);
+create index o_name on o (name);
+create index o_color on o (color, day);
+create table l (oid int, item int, amount int);
+insert into l select g % 6000, g % 7, g from generate_series(1, 12000) g;
+create index l_oid on l (oid);
+vacuum analyze c, o, l;
+
+-- only a superuser may force them; rows in stock and here
+set enable_hashjoin = off;
+set enable_mergejoin = off;
+create function looks_in(query text) returns bigint language sql as $$
+	select count(*) from public.anago_plan(query) line where line ~ 'Look \d'
+$$;
+create function looks_same(query text, out same boolean, out rows bigint, out looks bigint)
+language plpgsql
+set anago.enable from current
+set anago.debug_force from current
+as $$
+begin
+	select r.same, r.rows into same, rows from public.anago_same(query) r;
+	perform set_config('anago.enable', 'on', true);
+	perform set_config('anago.debug_force', 'on', true);
+	looks := looks_in(query);
+end $$;
+
+-- LATERAL: the first of an index, the last of it, all for a sort
+select * from looks_same('select c.id, x.* from c, lateral (select * from o where cid = c.id order by day limit 3) x where grp = 3');
+select * from looks_same('select c.id, x.* from c, lateral (select * from o where cid = c.id order by day desc limit 3) x where grp = 3');
+select * from looks_same('select c.id, x.* from c, lateral (select * from o where cid = c.id order by note, id limit 3) x where grp = 3');
+select * from looks_same('select c.id, x.* from c, lateral (select * from o where cid = c.id and id % 2 = 0 order by day, id offset 1 limit 2) x');
+select * from looks_same('select c.id, x.* from c left join lateral (select day from o where cid = c.id order by day limit 1) x on true');
+select * from looks_same('select c.id, x.* from c, lateral (select count(*), sum(day) from o where cid = c.id) x where grp < 5');
+-- other types, conditions and kinds of inner sides
+select * from looks_same('select c.id, x.* from c, lateral (select id from o where name = c.name order by note, id limit 4) x');
+select * from looks_same('select c.id, x.* from c, lateral (select id from o where color = c.color and day between c.grp and c.grp + 2 order by note, id limit 4) x');
+select * from looks_same('select c.id, x.* from c, lateral (select id from o where cid in (c.id, c.id + 1, c.grp) order by note, id limit 4) x where grp = 3');
+select * from looks_same('select c.id, x.* from c, lateral (select id from o where cid = abs(-c.id) order by note, id limit 4) x');
+select * from looks_same('select c.id, x.* from c, lateral (select id from o where cid = c.id union all select oid from l where oid = c.id order by 1 limit 5) x');
+select * from looks_same('select c.id, x.* from c, lateral (select o.id, amount from o join l on l.oid = o.id where cid = c.id order by note, 1, 2 limit 5) x where grp = 3');
+set enable_memoize = on;
+select * from looks_same('select c.grp, x.* from c, lateral (select id from o where cid = c.grp order by note, id limit 2) x');
+-- each row of an outer loop begins a loop of its own
+select * from looks_same('select c.id, x.* from c, lateral (select o.id, y.amount from o, lateral
+	(select amount from l where oid = o.id order by amount limit 1) y where o.cid = c.id order by 1, 2 limit 7) x where grp = 3');
+select * from looks_same('select c.id, (select count(*) from o, lateral (select amount from l where oid = o.id limit 1) y where o.cid = c.id) from c where grp = 3');
+-- arguments of a prepared statement
+select * from anago_same_prepared('select c.id, x.* from c, lateral (select * from o where cid = c.id and day > $2 order by day, id limit 3) x where grp = $1',
+	'int, int', '3, 0', '4, 50', 'null, 1');
+
+-- the plan
+set anago.enable = on;
+set anago.debug_force = on;
+select * from anago_plan('select c.id, x.* from c, lateral (select * from o where cid = c.id order by day desc limit 3) x where grp = 3');
+select * from anago_plan('select c.id, x.* from c, lateral (select id from o where cid = c.id union all select oid from l where oid = c.id order by 1 limit 5) x');
+select * from anago_plan('select c.id, x.id from c, lateral (select id from o where color = c.color and day between c.grp and c.grp + 2 order by note, id limit 4) x');
+-- off
+set anago.ahead = off;
+select looks_in('select c.id, x.* from c, lateral (select * from o where cid = c.id order by day limit 3) x');
+reset anago.ahead;
+set anago.mode = serial;
+select looks_in('select c.id, x.* from c, lateral (select * from o where cid = c.id order by day limit 3) x');
+reset anago.mode;
+
+-- what may not be run ahead of demand, or called for nothing
+create sequence calls;
+create function own_int(i int) returns int language sql immutable as 'select i + nextval(''calls'')::int * 0';
+select looks_in('select c.id, x.* from (select id, nextval(''calls'') from c offset 0) c, lateral (select * from o where cid = c.id order by day limit 3) x');
+select looks_in('select c.id, x.* from (select id from c for update) c, lateral (select * from o where cid = c.id order by day limit 3) x');
+create function own_cid(i int) returns int language plpgsql immutable as 'begin return i; end';
+select looks_in('select c.id, x.* from c, lateral (select * from o where cid = own_cid(c.id) order by day limit 3) x');
+-- the key of the second is known only when the first has been found; that of
+-- the last is an initplan's
+select looks_in('select c.id from c, lateral (select 1 from o, lateral (select 1 from l where l.oid = o.id and amount > c.id limit 1) y
+	where o.day = c.id order by o.note limit 1) x');
+select looks_in('select c.id from c, lateral (select * from o where cid = (select max(id) from l, c where amount < 0) order by day limit 3) x');
+
+-- locks and changes: core's nested loops, and its tables afterwards
+create table changed (how text, ahead boolean, n bigint, sum numeric);
+create function change(how text, statement text) returns setof changed language plpgsql as $$
+declare
+	setting text;
+begin
+	if looks_in(statement) = 0 then
+		raise warning 'no looks: %', statement;
+	end if;
+	foreach setting in array '{off, on}'::text[] loop
+		perform set_config('anago.ahead', setting, true);
+		begin
+			execute statement;
+			return query select how, setting::boolean, count(*), sum(hashtext(o::text)::numeric) from o;
+			raise exception 'back' using errcode = 'raise_exception';
+		exception when raise_exception then
+			null;
+		end;
+	end loop;
+	perform set_config('anago.ahead', 'on', true);
+end $$;
+set anago.io_method = sim;
+set anago.sim_hit_rate = 0;
+select * from change('update', 'update o set day = day + c.grp from c where cid = c.id and c.grp < 4');
+select * from change('delete', 'delete from o using c where cid = c.id and c.grp < 4');
+select * from change('merge', 'merge into o using (select * from c where grp < 4) c on cid = c.id when matched then update set note = c.name');
+select count(*), sum(id) from (select o.id from c, o where cid = c.id and c.grp < 4 for update of o) x;
+select looks_in('select o.id from c, o where cid = c.id and c.grp < 4 for update of o');
+
+-- reads that fail in looks are nobody's affair; there are no looks afterwards
+set anago.sim_fault_rate = 1;
+select * from change('update', 'update o set day = day + c.grp from c where cid = c.id and c.grp < 4');
+set anago.sim_fault_rate = 0.02;
+do $$
+declare
+	ids bigint;
+begin
+	for seed in 1 .. 20 loop
+		perform set_config('anago.sim_seed', seed::text, true);
+		perform set_config('anago.max_inflight_reads', (1 + seed * 7 % 40)::text, true);
+		select sum(id) into ids from (select o.id from c, o where cid = c.id and c.grp < 4 for update of o) x;
+		if ids is distinct from 3501759 then
+			raise warning 'seed %: other rows', seed;
+		end if;
+	end loop;
+end $$;
+reset anago.sim_fault_rate;
+
+-- cursors, which may stop anywhere and go back
+begin;
+declare k scroll cursor for select c.id, x.day from c, lateral (select * from o where cid = c.id order by day, id limit 2) x where grp = 3 order by 1;
+fetch 3 from k;
+move 5 from k;
+fetch 2 from k;
+fetch backward 2 from k;
+close k;
+commit;
+begin;
+declare k cursor with hold for select c.id, x.day from c, lateral (select * from o where cid = c.id order by day, id limit 2) x where c.id between 7 and 9;
+fetch 1 from k;
+savepoint s;
+fetch 1 from k;
+rollback to s;
+fetch 1 from k;
+commit;
+fetch all from k;
+close k;
+do $$
+declare
+	r record;
+	n int := 0;
+begin
+	for r in select o.id from c, o where cid = c.id for update of o loop
+		n := n + 1;
+		exit when n = 5;
+	end loop;
+	raise notice '% rows', n;
+end $$;
+
+-- few rows, little memory, wide rows
+create table w as select id, repeat(id::text, 2000) as wide from c;
+analyze w;
+set work_mem = '64kB';
+select count(*), sum(length(w.wide)), sum(x.day) from w, lateral (select day from o where cid = w.id order by day limit 2) x;
+set anago.max_rows_ahead = 1;
+select count(*), sum(length(w.wide)), sum(x.day) from w, lateral (select day from o where cid = w.id order by day limit 2) x;
+reset anago.max_rows_ahead;
+reset work_mem;
+set anago.ahead = off;
+select count(*), sum(length(w.wide)), sum(x.day) from w, lateral (select day from o where cid = w.id order by day limit 2) x;
+reset anago.ahead;
+
+-- a LIMIT reads for few rows more than it takes
+create function looked_for(query text) returns int language plpgsql as $$
+declare
+	line text;
+begin
+	for line in execute 'explain (analyze, costs off, timing off, summary off) ' || query loop
+		if line ~ 'Probes' then
+			return substring(line from 'Probes: (\d+)');
+		end if;
+	end loop;
+end $$;
+select looked_for('select c.id, o.id from c, o where cid = c.id limit 1 for update of o') <= 8 as few,
+	looked_for('select c.id, o.id from c, o where cid = c.id limit 600 for update of o') <= 100 as some;
+
+-- statistics and predicate locks are of what core has done
+set anago.io_method = auto;
+create function traces(setting text, out scans bigint, out locks bigint) language plpgsql as $$
+declare
+	before bigint := pg_stat_get_xact_numscans('o_cid_day'::regclass);
+begin
+	perform set_config('anago.ahead', setting, true);
+	perform count(*) from (select o.id from c, o where cid = c.id and c.grp < 4 for update of o) x;
+	scans := pg_stat_get_xact_numscans('o_cid_day'::regclass) - before;
+	select count(*) into locks from pg_locks where mode = 'SIReadLock' and pid = pg_backend_pid();
+end $$;
+drop index o_cid;
+begin isolation level serializable;
+select * from traces('on');
+commit;
+begin isolation level serializable;
+select * from traces('off');
+commit;
+
+-- several processes, each ahead of its own rows
+set max_parallel_workers_per_gather = 2;
+set parallel_setup_cost = 0;
+set parallel_tuple_cost = 0;
+set min_parallel_table_scan_size = 0;
+select * from looks_same('select c.id, x.* from c, lateral (select * from o where cid = c.id order by note, id limit 3) x where grp < 9');
+
+-- run-time figures
+select * from anago_explain('analyze, costs off, timing off, summary off, buffers off',
+	'select o.id from c, o where cid = c.id and c.grp < 4 for update of o') line where line ~ '(Ahead|Look|Cond|Probes)';
+create function looks_json(query text) returns jsonb language plpgsql as $$
+declare
+	plan json;
+begin
+	execute 'explain (analyze, costs off, timing off, summary off, format json) ' || query into plan;
+	return jsonb_path_query_first(plan::jsonb, '$.**."Looks"[0]') - '{Probes,Index Descents,Index Entries,Heap Tuples,Rows,Alias}'::text[];
+end $$;
+select looks_json('select o.id from c, o where cid = c.id for update of o');
+drop schema looks cascade;

@@ -1,0 +1,418 @@
+/*-------------------------------------------------------------------------
+ *
+ * ahead.c
+ *	  The plan node AnagoAhead: CustomScan callbacks.
+ *
+ * It stands above any plan, whose rows it passes on unchanged and in order.  The
+ * nodes above go from these rows to other pages, and would wait for one page at
+ * a time.  So it holds some rows back, and meanwhile has looks read what they
+ * lead to (pipeline/held.h).  Core's nodes do all the work; they find the pages in
+ * shared buffers.
+ *
+ *		NestLoop							for each row: core's index scan
+ *		  -> AnagoAhead						rows 1 .. n held; looks for them
+ *			   -> any plan
+ *		  -> Limit -> Sort -> Index Scan	key: a column of that row
+ *
+ * How far it runs ahead, and whether at all, follows from what core and looks
+ * read: pace.h.
+ *
+ * Errors.  What a look meets is not the query's: it may be about a row that core
+ * never comes to.  So an error that is raised in looks is dropped, with all that
+ * they had taken, which is what a subtransaction's abort would do: they have a
+ * resource owner of their own, take no lock, and write nothing.  The rows that are
+ * held leave without looks, and no more looks are made in this node.  Should core
+ * meet the same error, it is raised there.  Errors of the child are raised, and
+ * what is about the query as a whole: cancel, shutdown, no memory.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "storage/condition_variable.h"
+#include "storage/lwlock.h"
+#include "utils/memutils.h"
+#include "utils/wait_event.h"
+
+#include "compat.h"
+#include "guc.h"
+#include "node/ahead.h"
+#include "stats/stats.h"
+
+static Node *create_ahead_state(CustomScan *cscan);
+static void begin_ahead(CustomScanState *node, EState *estate, int eflags);
+static TupleTableSlot *exec_ahead(CustomScanState *node);
+static void end_ahead(CustomScanState *node);
+static void rescan_ahead(CustomScanState *node);
+
+const CustomScanMethods anago_ahead_methods = {
+	.CustomName = "AnagoAhead",
+	.CreateCustomScanState = create_ahead_state,
+};
+
+static const CustomExecMethods ahead_exec_methods = {
+	.CustomName = "AnagoAhead",
+	.BeginCustomScan = begin_ahead,
+	.ExecCustomScan = exec_ahead,
+	.EndCustomScan = end_ahead,
+	.ReScanCustomScan = rescan_ahead,
+	.ExplainCustomScan = anago_ahead_explain,
+};
+
+static Node *
+create_ahead_state(CustomScan *cscan)
+{
+	AnagoAheadState *state = (AnagoAheadState *)
+		newNode(sizeof(AnagoAheadState), T_CustomScanState);
+
+	state->css.methods = &ahead_exec_methods;
+	return (Node *) state;
+}
+
+/* --- begin --- */
+
+/* Does the node compute anything, or leave rows out? */
+static bool
+has_projection(const CustomScan *cscan)
+{
+	const List *of_child = outerPlan(cscan)->targetlist;
+	const List *tlist = cscan->scan.plan.targetlist;
+
+	if (cscan->scan.plan.qual != NIL || list_length(tlist) != list_length(of_child))
+		return true;
+	for (int i = 0; i < list_length(tlist); i++)
+	{
+		const Var  *var = (const Var *) list_nth_node(TargetEntry, tlist, i)->expr;
+
+		if (!IsA(var, Var) || var->varno != OUTER_VAR || var->varattno != i + 1)
+			return true;
+	}
+	return false;
+}
+
+/* Some tables may be known not to be needed, and are not locked then. */
+static void
+drop_pruned(AnagoPipelineDesc *desc, const EState *estate)
+{
+	int			n = 0;
+
+	for (int i = 0; i < desc->nsteps; i++)
+		if (anago_may_open(estate, desc->steps[i].scanrelid))
+			desc->steps[n++] = desc->steps[i];
+	desc->nsteps = n;
+}
+
+/*
+ * While a row is rechecked for an update (EvalPlanQual) there is one row at most,
+ * and in other modes than ours nothing is read ahead.
+ */
+static bool
+may_look(const AnagoAheadState *state, const EState *estate)
+{
+	return anago_mode == ANAGO_MODE_OOO && estate->es_epq_active == NULL &&
+		state->desc->nsteps > 0;
+}
+
+static void
+begin_looks(AnagoAheadState *state, EState *estate, int eflags)
+{
+	PlanState  *child = outerPlanState(state);
+	PlanState  *ps = &state->css.ss.ps;
+	TupleTableSlot *wide = ExecInitExtraTupleSlot(estate, ExecTypeFromTL(state->desc->wide),
+												  &TTSOpsVirtual);
+
+	/* of the slot that core has made nobody knows */
+	ps->scandesc = wide->tts_tupleDescriptor;
+	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
+	{
+		state->pipeline = anago_pipeline_begin(ps, state->desc, child, wide, eflags);
+		return;
+	}
+	drop_pruned(state->desc, estate);
+	if (!may_look(state, estate))
+		return;
+	if (!IsParallelWorker())
+		anago_stats_prepare();
+	state->pipeline = anago_pipeline_begin(ps, state->desc, child, wide, eflags);
+	state->held = anago_held_create(child, anago_max_rows_ahead,
+									(Size) work_mem * 1024 / 2);
+	state->pipeline->held = state->held;
+	state->slot = ExecInitExtraTupleSlot(estate, ExecGetResultType(child),
+										 &TTSOpsMinimalTuple);
+	anago_pace_begin(&state->pace);
+}
+
+static void
+begin_ahead(CustomScanState *node, EState *estate, int eflags)
+{
+	AnagoAheadState *state = (AnagoAheadState *) node;
+	CustomScan *cscan = castNode(CustomScan, node->ss.ps.plan);
+
+	state->desc = anago_desc_read(cscan);
+	outerPlanState(node) = ExecInitNode(outerPlan(cscan), estate, eflags);
+	state->projects = has_projection(cscan);
+	if (!state->projects)
+	{
+		/* a row comes in the child's slot, or in ours */
+		node->ss.ps.resultopsset = true;
+		node->ss.ps.resultopsfixed = false;
+	}
+	begin_looks(state, estate, eflags);
+}
+
+/* --- looks --- */
+
+/* Is an error that is being handled the query's, whoever met it? */
+static bool
+is_of_query(void)
+{
+	int			category = ERRCODE_TO_CATEGORY(geterrcode());
+
+	return category == ERRCODE_OPERATOR_INTERVENTION ||
+		category == ERRCODE_INSUFFICIENT_RESOURCES ||
+		category == ERRCODE_TRANSACTION_ROLLBACK;
+}
+
+/* See the top.  What a subtransaction's abort does about what looks may take. */
+static void
+give_up_looks(AnagoAheadState *state)
+{
+	HOLD_INTERRUPTS();
+	LWLockReleaseAll();
+	pgstat_report_wait_end();
+	anago_abort_io();
+	UnlockBuffers();
+	ConditionVariableCancelSleep();
+	ResourceOwnerRelease(state->owner, RESOURCE_RELEASE_BEFORE_LOCKS, false, false);
+	ResourceOwnerRelease(state->owner, RESOURCE_RELEASE_LOCKS, false, false);
+	ResourceOwnerRelease(state->owner, RESOURCE_RELEASE_AFTER_LOCKS, false, false);
+	ResourceOwnerDelete(state->owner);
+	state->owner = NULL;
+	anago_pipeline_abandon(state->pipeline);
+	RESUME_INTERRUPTS();
+}
+
+/*
+ * Have looks go on, and pull rows for them; `wait`: until the first row is done.
+ * An error in them ends them for good.
+ */
+static void
+look(AnagoAheadState *state, bool wait)
+{
+	ResourceOwner owner = CurrentResourceOwner;
+	MemoryContext context = CurrentMemoryContext;
+
+	state->held->owner = owner;
+	CurrentResourceOwner = state->owner;
+	PG_TRY();
+	{
+		(void) anago_pipeline_look(state->pipeline, wait);
+	}
+	PG_CATCH();
+	{
+		CurrentResourceOwner = owner;
+		if (state->held->in_child || is_of_query())
+			PG_RE_THROW();
+		MemoryContextSwitchTo(context);
+		give_up_looks(state);
+		FlushErrorState();
+	}
+	PG_END_TRY();
+	CurrentResourceOwner = owner;
+}
+
+static bool
+are_over(const AnagoAheadState *state)
+{
+	return state->pipeline == NULL || state->pipeline->abandoned;
+}
+
+/* Tasks, reads and pins of looks go. */
+static void
+forget_looks(AnagoAheadState *state)
+{
+	ResourceOwner owner = CurrentResourceOwner;
+
+	if (state->owner == NULL)
+		return;
+	CurrentResourceOwner = state->owner;
+	anago_pipeline_rescan(state->pipeline);
+	CurrentResourceOwner = owner;
+	ResourceOwnerDelete(state->owner);
+	state->owner = NULL;
+}
+
+/* --- rows --- */
+
+/* Rows that are still wanted; 0: not known. */
+static int64
+rows_wanted(const AnagoAheadState *state)
+{
+	PlanState  *ps = (PlanState *) &state->css.ss.ps;
+	AnagoConsumer consumer;
+
+	if (ps->qual != NULL || !anago_consumer_find(ps, &consumer))
+		return 0;
+	return anago_consumer_wants(&consumer, ps->state, true).rows;
+}
+
+static void
+go_ahead(AnagoAheadState *state)
+{
+	state->owner = ResourceOwnerCreate(CurrentResourceOwner, "anago looks");
+	anago_pace_ahead(&state->pace, &state->pipeline->counters->run);
+	state->held->closed = false;
+	state->is_ahead = true;
+	state->stop_at = rows_wanted(state);
+	if (state->stop_at > 0)
+		state->stop_at += state->pace.left;
+}
+
+/* The last row that was held has left. */
+static void
+stop_ahead(AnagoAheadState *state)
+{
+	state->child_ended = state->held->child_ended;
+	forget_looks(state);
+	state->is_ahead = false;
+}
+
+/* Have the first row done, and others on their way; false: there is none. */
+static bool
+bring_first(AnagoAheadState *state)
+{
+	AnagoHeld  *held = state->held;
+	AnagoPace  *pace = &state->pace;
+
+	if (!are_over(state))
+	{
+		if (anago_pace_has_enough(pace, &state->pipeline->counters->run))
+			held->closed = true;
+		held->bound = Min(anago_pace_bound(pace, state->stop_at), held->size);
+		look(state, false);
+	}
+	if (!are_over(state) && !anago_held_may_leave(held) &&
+		!(anago_held_is_empty(held) && (held->closed || held->child_ended)))
+	{
+		anago_pace_slept(pace, (int) (held->end - held->first), held->size);
+		look(state, true);
+	}
+	return !anago_held_is_empty(held);
+}
+
+static TupleTableSlot *
+next_held(AnagoAheadState *state)
+{
+	if (!bring_first(state))
+		return NULL;
+	return ExecStoreMinimalTuple(anago_held_take(state->held), state->slot, true);
+}
+
+static TupleTableSlot *
+next_of_child(AnagoAheadState *state)
+{
+	TupleTableSlot *slot;
+
+	if (state->child_ended)
+		return NULL;
+	slot = ExecProcNode(outerPlanState(state));
+	state->child_ended = TupIsNull(slot);
+	return slot;
+}
+
+/* The next row in whatever slot, or NULL or an empty slot. */
+static TupleTableSlot *
+next_row(AnagoAheadState *state)
+{
+	TupleTableSlot *slot = NULL;
+
+	if (!state->is_ahead && !are_over(state) && !state->child_ended &&
+		anago_pace_wants_looks(&state->pace))
+		go_ahead(state);
+	if (state->is_ahead)
+	{
+		slot = next_held(state);
+		if (slot == NULL)
+			stop_ahead(state);
+	}
+	if (slot == NULL)
+		slot = next_of_child(state);
+	if (state->pipeline != NULL)
+		anago_pace_row(&state->pace);
+	return slot;
+}
+
+static TupleTableSlot *
+exec_ahead(CustomScanState *node)
+{
+	AnagoAheadState *state = (AnagoAheadState *) node;
+	ExprContext *econtext = node->ss.ps.ps_ExprContext;
+
+	if (!state->projects)
+		return next_row(state);
+	for (;;)
+	{
+		TupleTableSlot *slot;
+
+		ResetExprContext(econtext);
+		slot = next_row(state);
+		if (TupIsNull(slot))
+			return ExecClearTuple(node->ss.ps.ps_ResultTupleSlot);
+		econtext->ecxt_outertuple = slot;
+		if (ExecQual(node->ss.ps.qual, econtext))
+			return ExecProject(node->ss.ps.ps_ProjInfo);
+		InstrCountFiltered1(node, 1);
+	}
+}
+
+/* --- rescan, end --- */
+
+static void
+rescan_ahead(CustomScanState *node)
+{
+	AnagoAheadState *state = (AnagoAheadState *) node;
+	PlanState  *child = outerPlanState(node);
+
+	if (state->held != NULL)
+	{
+		ExecClearTuple(state->slot);
+		forget_looks(state);
+		anago_held_reset(state->held);
+		anago_pace_rescan(&state->pace, state->is_ahead);
+	}
+	state->is_ahead = state->child_ended = false;
+
+	/* core does this where parameters have changed */
+	if (child->chgParam == NULL)
+		ExecReScan(child);
+}
+
+static void
+add_to_stats(const AnagoAheadState *state)
+{
+	AnagoCounters all = {0};
+
+	anago_pipeline_count(state->pipeline, &all);
+	if (!all.started)
+		return;
+	all.run.queries = 1;
+	anago_stats_add(&all.run);
+}
+
+static void
+end_ahead(CustomScanState *node)
+{
+	AnagoAheadState *state = (AnagoAheadState *) node;
+
+	if (state->pipeline != NULL)
+	{
+		if (state->held != NULL)
+			add_to_stats(state);
+		forget_looks(state);
+		anago_pipeline_end(state->pipeline);
+	}
+	ExecEndNode(outerPlanState(node));
+}

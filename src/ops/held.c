@@ -1,0 +1,121 @@
+/*-------------------------------------------------------------------------
+ *
+ * held.c
+ *	  Source and sink of looks: rows that are held back (pipeline/held.h).
+ *
+ * The source pulls rows of a child plan while they may be held.  It ends where
+ * no more may, and is started again when rows have left: a task that waits for
+ * what happens outside of the scheduler would keep that from sleeping.
+ *
+ * What reaches the sink is done.  If it is the row that leaves next, the sink
+ * lets the executor have control.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/tuptable.h"
+
+#include "ops/ops.h"
+#include "pipeline/row.h"
+#include "pipeline/state.h"
+
+typedef struct HeldSource
+{
+	AnagoOp		op;				/* must be first */
+	bool		at_work;		/* its task lives */
+} HeldSource;
+
+typedef struct HeldTask
+{
+	AnagoTask	task;
+	HeldSource *source;
+} HeldTask;
+
+StaticAssertDecl(sizeof(HeldTask) <= ANAGO_TASK_SIZE, "task fits its slot");
+
+/* The column that says which row it is, of type int4. */
+#define PLACE_COLUMN	0
+
+/* Pull one row, and have its keys in the wide slot; false at the end. */
+static bool
+pull(HeldSource *source)
+{
+	AnagoPipeline *pipeline = source->op.pipeline;
+	AnagoHeld  *held = pipeline->held;
+	TupleTableSlot *wide = pipeline->wide;
+	TupleTableSlot *from = anago_held_pull(held);
+
+	if (from == NULL)
+		return false;
+	pipeline->bound = NULL;
+	wide->tts_values[PLACE_COLUMN] =
+		Int32GetDatum(anago_held_place(held, held->end - 1));
+	wide->tts_isnull[PLACE_COLUMN] = false;
+	for (int i = PLACE_COLUMN + 1; i < source->op.ncols; i++)
+		wide->tts_values[i] = slot_getattr(from, source->op.attnos[i],
+										   &wide->tts_isnull[i]);
+	return true;
+}
+
+static AnagoVerdict
+held_run(AnagoTask *task)
+{
+	HeldSource *source = ((HeldTask *) task)->source;
+
+	ANAGO_BEGIN(task);
+	while (anago_held_has_room(source->op.pipeline->held))
+	{
+		ANAGO_AWAIT_NEXT(task, &source->op);
+		if (!pull(source))
+			break;
+		ANAGO_PASS_ON(task, &source->op, NULL);
+		ANAGO_SUSPEND(task, ANAGO_YIELD);
+	}
+	source->at_work = false;
+	ANAGO_END(task);
+}
+
+static const AnagoTaskOps held_ops = {"held rows", held_run};
+
+/* May be called again, and then does nothing where there is nothing to do. */
+static void
+held_start(AnagoOp *op)
+{
+	HeldSource *source = (HeldSource *) op;
+
+	if (source->at_work || !anago_held_has_room(op->pipeline->held))
+		return;
+	source->at_work = true;
+	((HeldTask *) anago_sched_spawn(op->pipeline->sched, &held_ops,
+									op->depth))->source = source;
+}
+
+static void
+held_release(AnagoOp *op)
+{
+	((HeldSource *) op)->at_work = false;
+}
+
+static AnagoAccepted
+held_accept(AnagoOp *op, AnagoRow *outer)
+{
+	AnagoPipeline *pipeline = op->pipeline;
+	int			place = DatumGetInt32(pipeline->wide->tts_values[PLACE_COLUMN]);
+
+	return anago_held_set_done(pipeline->held, place) ? ANAGO_OUT : ANAGO_TAKEN;
+}
+
+const AnagoOpKind anago_held_source_kind = {
+	.name = "held",
+	.ndepths = 1,
+	.size = sizeof(HeldSource),
+	.release = held_release,
+	.start = held_start,
+};
+
+const AnagoOpKind anago_held_sink_kind = {
+	.name = "held",
+	.size = sizeof(AnagoOp),
+	.accept = held_accept,
+};

@@ -1,0 +1,98 @@
+/*-------------------------------------------------------------------------
+ *
+ * held.c
+ *	  Rows that a plan node holds back while looks read ahead for them.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "utils/memutils.h"
+
+#include "pipeline/held.h"
+
+AnagoHeld *
+anago_held_create(PlanState *child, int size, Size limit)
+{
+	AnagoHeld  *held = palloc0(sizeof(AnagoHeld));
+
+	held->child = child;
+	held->size = size;
+	held->limit = limit;
+	held->rows = palloc0(sizeof(AnagoHeldRow) * size);
+	held->context = AllocSetContextCreate(CurrentMemoryContext, "anago held rows",
+										  ALLOCSET_DEFAULT_SIZES);
+	return held;
+}
+
+/* What the child takes is not the looks'. */
+static TupleTableSlot *
+ask_child(AnagoHeld *held)
+{
+	ResourceOwner of_looks = CurrentResourceOwner;
+	TupleTableSlot *slot;
+
+	CurrentResourceOwner = held->owner;
+	held->in_child = true;
+	slot = ExecProcNode(held->child);
+	held->in_child = false;
+	CurrentResourceOwner = of_looks;
+	return slot;
+}
+
+TupleTableSlot *
+anago_held_pull(AnagoHeld *held)
+{
+	TupleTableSlot *slot = ask_child(held);
+	AnagoHeldRow *row;
+	MemoryContext old;
+
+	if (TupIsNull(slot))
+	{
+		held->child_ended = true;
+		return NULL;
+	}
+	row = &held->rows[anago_held_place(held, held->end)];
+	old = MemoryContextSwitchTo(held->context);
+	row->tuple = ExecCopySlotMinimalTuple(slot);
+	row->done = false;
+	MemoryContextSwitchTo(old);
+	held->end++;
+	held->bytes += row->tuple->t_len;
+
+	held->pulled++;
+	held->sum += held->end - held->first;
+	held->peak = Max(held->peak, (int) (held->end - held->first));
+	return slot;
+}
+
+bool
+anago_held_set_done(AnagoHeld *held, int place)
+{
+	Assert(place >= 0 && place < held->size && !held->rows[place].done);
+	held->rows[place].done = true;
+	return place == anago_held_place(held, held->first);
+}
+
+MinimalTuple
+anago_held_take(AnagoHeld *held)
+{
+	AnagoHeldRow *row = &held->rows[anago_held_place(held, held->first)];
+	MinimalTuple tuple = row->tuple;
+
+	Assert(!anago_held_is_empty(held));
+	row->tuple = NULL;
+	held->bytes -= tuple->t_len;
+	held->first++;
+	return tuple;
+}
+
+void
+anago_held_reset(AnagoHeld *held)
+{
+	MemoryContextReset(held->context);
+	held->bytes = 0;
+	held->first = held->end = 0;
+	held->child_ended = held->closed = held->in_child = false;
+}

@@ -1,0 +1,109 @@
+/*-------------------------------------------------------------------------
+ *
+ * held.h
+ *	  Rows that a plan node holds back while looks read ahead for them.
+ *
+ * Rows of a child plan, in its order.  Each is done when all that its looks
+ * want has been read, in whatever order that happens; a row leaves when it is
+ * done and the first:
+ *
+ *		first				   end
+ *		| 17 | 18 | 19 | 20 | 21		a ring: row 17 is at 17 modulo its size
+ *				   done	done
+ *
+ * Row 19 waits for 18, and that for 17.  The rows themselves are here, whole; the
+ * pipeline of the looks has no more of them than the columns of its keys, so
+ * that whatever becomes of it, no row is lost.
+ *
+ * Invariants
+ *	- end - first <= bound <= size, and the bytes of rows are within the limit,
+ *	  but for a single row;
+ *	- the child is not asked for a row after it has said that there is none.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ANAGO_HELD_H
+#define ANAGO_HELD_H
+
+#include "postgres.h"
+
+#include "nodes/execnodes.h"
+#include "utils/resowner.h"
+
+typedef struct AnagoHeldRow
+{
+	MinimalTuple tuple;
+	bool		done;
+} AnagoHeldRow;
+
+typedef struct AnagoHeld
+{
+	PlanState  *child;
+	ResourceOwner owner;		/* of what the child takes */
+	bool		in_child;		/* an error that is raised now is the child's */
+	bool		child_ended;
+	bool		closed;			/* no row is to be pulled */
+	MemoryContext context;		/* of rows */
+	Size		bytes;			/* that these take */
+	Size		limit;
+	int64		first;
+	int64		end;			/* number of the row to be pulled next */
+	int			bound;			/* rows that may be held now */
+	int			size;
+	AnagoHeldRow *rows;
+
+	/* for EXPLAIN */
+	int64		pulled;			/* rows */
+	int64		sum;			/* of rows that were held, whenever one was pulled */
+	int			peak;
+} AnagoHeld;
+
+/* No row; memory comes from CurrentMemoryContext. */
+extern AnagoHeld *anago_held_create(PlanState *child, int size, Size limit);
+
+/* May another row be held? */
+static inline bool
+anago_held_has_room(const AnagoHeld *held)
+{
+	return !held->closed && !held->child_ended &&
+		held->end - held->first < held->bound &&
+		(held->bytes < held->limit || held->end == held->first);
+}
+
+static inline bool
+anago_held_is_empty(const AnagoHeld *held)
+{
+	return held->end == held->first;
+}
+
+/* Where in the ring the row of that number is. */
+static inline int
+anago_held_place(const AnagoHeld *held, int64 number)
+{
+	return (int) (number % held->size);
+}
+
+/* Is the first row done? */
+static inline bool
+anago_held_may_leave(const AnagoHeld *held)
+{
+	return !anago_held_is_empty(held) &&
+		held->rows[anago_held_place(held, held->first)].done;
+}
+
+/*
+ * Hold the child's next row, number end - 1 from now on.  Its slot, as the child
+ * gave it; NULL: there is none.
+ */
+extern TupleTableSlot *anago_held_pull(AnagoHeld *held);
+
+/* The row at that place is done.  Is it the first? */
+extern bool anago_held_set_done(AnagoHeld *held, int place);
+
+/* Take the first row, done or not; its memory is the caller's. */
+extern MinimalTuple anago_held_take(AnagoHeld *held);
+
+/* All rows go, and the child begins anew. */
+extern void anago_held_reset(AnagoHeld *held);
+
+#endif							/* ANAGO_HELD_H */

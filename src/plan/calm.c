@@ -1,0 +1,164 @@
+/*-------------------------------------------------------------------------
+ *
+ * calm.c
+ *	  What of a finished plan may be run ahead of demand.
+ *
+ * As effects.c says it of a query that is being planned: nobody must see that
+ * rows are asked for before they are wanted, or for nothing.  So no node of the
+ * plan may lock or change rows, and no expression of it call a volatile function.
+ * Nodes are named here that are known to do neither, with the expressions that
+ * they have beside target list and conditions.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+
+#include "compat.h"
+#include "plan/looks.h"
+
+/* Walker: does it use a subplan that may not be run ahead? */
+static bool
+uses_restless_subplan(Node *node, void *stmt)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, SubPlan) &&
+		!anago_plan_is_calm(stmt, list_nth(((const PlannedStmt *) stmt)->subplans,
+										   ((SubPlan *) node)->plan_id - 1)))
+		return true;
+	return expression_tree_walker(node, uses_restless_subplan, stmt);
+}
+
+static bool
+is_calm(const PlannedStmt *stmt, const void *expr)
+{
+	return !contain_volatile_functions((Node *) expr) &&
+		!uses_restless_subplan((Node *) expr, (void *) stmt);
+}
+
+static bool
+all_calm(const PlannedStmt *stmt, const List *plans)
+{
+	ListCell   *lc;
+
+	foreach(lc, plans)
+		if (!anago_plan_is_calm(stmt, lfirst(lc)))
+			return false;
+	return true;
+}
+
+static bool
+scan_is_calm(const PlannedStmt *stmt, const Plan *plan)
+{
+	switch (nodeTag(plan))
+	{
+		case T_SeqScan:
+		case T_ForeignScan:
+			return true;
+		case T_IndexScan:
+			return is_calm(stmt, ((const IndexScan *) plan)->indexqual) &&
+				is_calm(stmt, ((const IndexScan *) plan)->indexorderby);
+		case T_IndexOnlyScan:
+			return is_calm(stmt, ((const IndexOnlyScan *) plan)->indexqual) &&
+				is_calm(stmt, ((const IndexOnlyScan *) plan)->indexorderby);
+		case T_BitmapIndexScan:
+			return is_calm(stmt, ((const BitmapIndexScan *) plan)->indexqual);
+		case T_BitmapHeapScan:
+			return is_calm(stmt, ((const BitmapHeapScan *) plan)->bitmapqualorig);
+		case T_BitmapAnd:
+			return all_calm(stmt, ((const BitmapAnd *) plan)->bitmapplans);
+		case T_BitmapOr:
+			return all_calm(stmt, ((const BitmapOr *) plan)->bitmapplans);
+		case T_TidScan:
+			return is_calm(stmt, ((const TidScan *) plan)->tidquals);
+		case T_SubqueryScan:
+			return anago_plan_is_calm(stmt, ((const SubqueryScan *) plan)->subplan);
+		case T_FunctionScan:
+			return is_calm(stmt, ((const FunctionScan *) plan)->functions);
+		case T_ValuesScan:
+			return is_calm(stmt, ((const ValuesScan *) plan)->values_lists);
+		case T_CteScan:
+			return anago_plan_is_calm(stmt,
+									  list_nth(stmt->subplans,
+											   ((const CteScan *) plan)->ctePlanId - 1));
+		case T_CustomScan:
+			return strncmp(((const CustomScan *) plan)->methods->CustomName, "Anago", 5) == 0 &&
+				is_calm(stmt, ((const CustomScan *) plan)->custom_exprs) &&
+				all_calm(stmt, ((const CustomScan *) plan)->custom_plans);
+		default:
+			return false;
+	}
+}
+
+static bool
+join_is_calm(const PlannedStmt *stmt, const Join *join)
+{
+	if (!is_calm(stmt, join->joinqual))
+		return false;
+	if (IsA(join, HashJoin))
+		return is_calm(stmt, ((const HashJoin *) join)->hashclauses);
+	if (IsA(join, MergeJoin))
+		return is_calm(stmt, ((const MergeJoin *) join)->mergeclauses);
+	return true;
+}
+
+static bool
+node_is_calm(const PlannedStmt *stmt, const Plan *plan)
+{
+	switch (nodeTag(plan))
+	{
+		case T_NestLoop:
+		case T_HashJoin:
+		case T_MergeJoin:
+			return join_is_calm(stmt, (const Join *) plan);
+		case T_Append:
+			return all_calm(stmt, ((const Append *) plan)->appendplans);
+		case T_MergeAppend:
+			return all_calm(stmt, ((const MergeAppend *) plan)->mergeplans);
+		case T_Limit:
+			return is_calm(stmt, ((const Limit *) plan)->limitCount) &&
+				is_calm(stmt, ((const Limit *) plan)->limitOffset);
+		case T_Result:
+			return is_calm(stmt, ((const Result *) plan)->resconstantqual);
+		case T_Sort:
+		case T_IncrementalSort:
+		case T_Agg:
+		case T_Group:
+		case T_Unique:
+		case T_Material:
+		case T_Hash:
+		case T_SetOp:
+		case T_ProjectSet:
+		case T_Gather:
+		case T_GatherMerge:
+			return true;
+		case T_WindowAgg:
+			return is_calm(stmt, ((const WindowAgg *) plan)->startOffset) &&
+				is_calm(stmt, ((const WindowAgg *) plan)->endOffset);
+		case T_Memoize:
+			return is_calm(stmt, ((const Memoize *) plan)->param_exprs);
+		default:
+			return scan_is_calm(stmt, plan);
+	}
+}
+
+static bool
+initplans_are_calm(const PlannedStmt *stmt, const Plan *plan)
+{
+	return !uses_restless_subplan((Node *) plan->initPlan, (void *) stmt);
+}
+
+bool
+anago_plan_is_calm(const PlannedStmt *stmt, const Plan *plan)
+{
+	if (plan == NULL)
+		return true;
+	return is_calm(stmt, plan->targetlist) && is_calm(stmt, plan->qual) &&
+		initplans_are_calm(stmt, plan) && node_is_calm(stmt, plan) &&
+		anago_plan_is_calm(stmt, outerPlan(plan)) &&
+		anago_plan_is_calm(stmt, innerPlan(plan));
+}

@@ -1,0 +1,303 @@
+/*-------------------------------------------------------------------------
+ *
+ * lookkeys.c
+ *	  The keys of a look: those of an index scan, made over the row that is ahead.
+ *
+ * All keys must be known when the row is, and the first index column must have
+ * one of equality.  Nothing but built-in functions is called, none of them
+ * volatile, so that nobody sees that they are called for rows that come to nothing.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/stratnum.h"
+#include "access/transam.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_proc.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "parser/parsetree.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/relcache.h"
+
+#include "compat.h"
+#include "guc.h"
+#include "plan/looks.h"
+#include "survey/survey.h"
+
+/* A share of blocks that are not cached below which there is nothing to wait for. */
+#define COLD_SHARE			0.05
+
+/* An index and table of fewer blocks are soon cached. */
+#define SMALL_PAGES			64
+
+/* --- expressions --- */
+
+typedef struct KeyCxt
+{
+	AnagoLooks *looks;
+	bool		fine;			/* it can be evaluated for a row that is ahead */
+	bool		of_row;			/* it depends on the row */
+	bool		shown;			/* only EXPLAIN wants it */
+	const List *tlist;			/* what INDEX_VAR means in it, or NIL */
+} KeyCxt;
+
+static bool
+is_not_plain(Oid function, void *context)
+{
+	return function >= FirstNormalObjectId ||
+		func_volatile(function) == PROVOLATILE_VOLATILE;
+}
+
+static bool
+is_plain(Node *node)
+{
+	switch (nodeTag(node))
+	{
+		case T_List:
+		case T_Var:
+		case T_Const:
+		case T_Param:
+		case T_RelabelType:
+		case T_ArrayExpr:
+		case T_FuncExpr:
+		case T_OpExpr:
+			return !check_functions_in_node(node, is_not_plain, NULL);
+		default:
+			return false;
+	}
+}
+
+static const AnagoRowParam *
+find_param(const AnagoLooks *looks, int paramid)
+{
+	ListCell   *lc;
+
+	foreach(lc, looks->params)
+	{
+		const AnagoRowParam *param = lfirst(lc);
+
+		if (param->paramid == paramid)
+			return param;
+	}
+	return NULL;
+}
+
+/* The column of the wide row that holds a column of the child: behind the first. */
+static Var *
+wide_column(AnagoLooks *looks, const Var *var)
+{
+	Var		   *wide = copyObject((Var *) var);
+	int			at = 0;
+
+	wide->varno = INDEX_VAR;
+	for (; at < list_length(looks->columns); at++)
+		if (((const Var *) list_nth(looks->columns, at))->varattno == var->varattno)
+			break;
+	if (at == list_length(looks->columns))
+		looks->columns = lappend(looks->columns, copyObject((Var *) var));
+	wide->varattno = at + 2;
+	return wide;
+}
+
+static Node *over_row(Node *node, KeyCxt *cxt);
+
+static Node *
+param_over_row(Param *param, KeyCxt *cxt)
+{
+	const AnagoRowParam *of_row;
+
+	if (param->paramkind != PARAM_EXEC)
+		return (Node *) param;
+	of_row = find_param(cxt->looks, param->paramid);
+	if (of_row != NULL)
+	{
+		KeyCxt		value = *cxt;
+		Node	   *result;
+
+		result = over_row((Node *) of_row->value, &value);
+		cxt->fine = value.fine;
+		cxt->of_row = value.of_row;
+		return result;
+	}
+	/* of a loop further out: known while this one goes on; else not known ahead */
+	if (!bms_is_member(param->paramid, cxt->looks->of_rows) ||
+		bms_is_member(param->paramid, cxt->looks->unset))
+		cxt->fine = false;
+	else if (!cxt->shown)
+		cxt->looks->outside = bms_add_member(cxt->looks->outside, param->paramid);
+	return (Node *) param;
+}
+
+/* Mutator: parameters that the row sets become what it sets them to. */
+static Node *
+over_row(Node *node, KeyCxt *cxt)
+{
+	if (node == NULL)
+		return NULL;
+	if (!cxt->shown && !is_plain(node))
+		cxt->fine = false;
+	if (IsA(node, Param))
+		return param_over_row((Param *) node, cxt);
+	if (IsA(node, Var) && ((Var *) node)->varno == OUTER_VAR)
+	{
+		cxt->of_row = true;
+		if (cxt->shown)
+			return copyObject(node);
+		return (Node *) wide_column(cxt->looks, (Var *) node);
+	}
+	if (IsA(node, Var) && !cxt->shown)
+		cxt->fine = false;
+	if (IsA(node, Var) && ((Var *) node)->varno == INDEX_VAR)
+	{
+		AttrNumber	resno = ((Var *) node)->varattno;
+
+		if (resno < 1 || resno > list_length(cxt->tlist))
+			cxt->fine = false;
+		else
+			return copyObject((Node *) list_nth_node(TargetEntry, cxt->tlist,
+													 resno - 1)->expr);
+	}
+	if (!cxt->fine)
+		return node;
+	return expression_tree_mutator(node, over_row, cxt);
+}
+
+/* --- indexes --- */
+
+/* Compared by built-in functions alone, whatever the value? */
+static bool
+is_plain_type(Oid type)
+{
+	type = getBaseType(type);
+	return type < FirstNormalObjectId || type_is_enum(type);
+}
+
+/* A B-tree of a heap whose blocks are read through shared buffers. */
+static bool
+is_readable(Relation heap, Relation index, const AnagoStepDesc *desc)
+{
+	if (heap->rd_rel->relam != HEAP_TABLE_AM_OID ||
+		index->rd_rel->relam != BTREE_AM_OID || RelationUsesLocalBuffers(heap))
+		return false;
+	for (int i = 0; i < desc->nkeys; i++)
+	{
+		int			col = desc->keys[i].attno - 1;
+
+		if (index->rd_opfamily[col] >= FirstNormalObjectId ||
+			desc->keys[i].opfuncid >= FirstNormalObjectId ||
+			!is_plain_type(TupleDescAttr(RelationGetDescr(index), col)->atttypid))
+			return false;
+	}
+	return true;
+}
+
+static bool
+fixes_first_column(Relation index, const AnagoStepDesc *desc)
+{
+	for (int i = 0; i < desc->nkeys; i++)
+	{
+		const AnagoKeyDesc *key = &desc->keys[i];
+
+		if (key->attno == 1 &&
+			(key->kind == ANAGO_KEY_OP || key->kind == ANAGO_KEY_ARRAY) &&
+			get_op_opfamily_strategy(key->opno, index->rd_opfamily[0]) ==
+			BTEqualStrategyNumber)
+			return true;
+	}
+	return false;
+}
+
+/* Would its pages be waited for? */
+static bool
+is_cold(Relation rel, BlockNumber pages)
+{
+	return !anago_residency ||
+		1.0 - anago_survey_resident(RelationGetRelid(rel), pages) > COLD_SHARE;
+}
+
+static bool
+is_worth_it(Relation heap, Relation index)
+{
+	BlockNumber heap_pages = RelationGetNumberOfBlocks(heap);
+	BlockNumber index_pages = RelationGetNumberOfBlocks(index);
+
+	if (anago_debug_force)
+		return true;
+	return heap_pages + index_pages > SMALL_PAGES &&
+		(is_cold(heap, heap_pages) || is_cold(index, index_pages));
+}
+
+static bool
+index_qualifies(const AnagoLooks *looks, const AnagoStepDesc *desc)
+{
+	const RangeTblEntry *rte = rt_fetch(desc->scanrelid, looks->stmt->rtable);
+	Relation	heap = RelationIdGetRelation(rte->relid);
+	Relation	index = RelationIdGetRelation(desc->indexid);
+	bool		result = RelationIsValid(heap) && RelationIsValid(index) &&
+		is_readable(heap, index, desc) && fixes_first_column(index, desc) &&
+		is_worth_it(heap, index);
+
+	if (RelationIsValid(index))
+		RelationClose(index);
+	if (RelationIsValid(heap))
+		RelationClose(heap);
+	return result;
+}
+
+/* --- looks --- */
+
+/* Make the keys over the row, and what is shown of them; false: that can't be done. */
+static bool
+make_keys(AnagoLooks *looks, AnagoStepDesc *desc, List *shown, const List *tlist)
+{
+	KeyCxt		cxt = {.looks = looks,.fine = true};
+	List	   *keys = desc->exprs[ANAGO_EXPRS_KEYS];
+
+	keys = (List *) expression_tree_mutator((Node *) keys, over_row, &cxt);
+	if (!cxt.fine || !cxt.of_row)
+		return false;
+	desc->exprs[ANAGO_EXPRS_KEYS] = keys;
+	cxt.shown = true;
+	cxt.tlist = tlist;
+	desc->exprs[ANAGO_EXPRS_SHOW_COND] = (List *)
+		expression_tree_mutator((Node *) shown, over_row, &cxt);
+	return cxt.fine;
+}
+
+static bool
+is_there(const AnagoLooks *looks, const AnagoStepDesc *desc)
+{
+	ListCell   *lc;
+
+	foreach(lc, looks->looks)
+	{
+		const AnagoStepDesc *other = lfirst(lc);
+
+		if (other->indexid == desc->indexid && other->scanrelid == desc->scanrelid)
+			return true;
+	}
+	return false;
+}
+
+void
+anago_add_look(AnagoLooks *looks, AnagoStepDesc *desc, List *shown, const List *tlist,
+			   int most, bool filtered)
+{
+	int			ncolumns = list_length(looks->columns);
+	Bitmapset  *outside = bms_copy(looks->outside);
+
+	desc->jointype = JOIN_ANTI;
+	desc->most = most > 0 && filtered ? most * ANAGO_LOOK_FILTERED : most;
+	if (list_length(looks->looks) < ANAGO_MAX_STEPS && !is_there(looks, desc) &&
+		make_keys(looks, desc, shown, tlist) && index_qualifies(looks, desc))
+	{
+		looks->looks = lappend(looks->looks, desc);
+		looks->relids = bms_add_member(looks->relids, desc->scanrelid);
+		return;
+	}
+	looks->columns = list_truncate(looks->columns, ncolumns);
+	looks->outside = outside;
+}

@@ -1,0 +1,227 @@
+/*-------------------------------------------------------------------------
+ *
+ * looks.c
+ *	  What a plan reads that is run for each row: looks.
+ *
+ * The plan is finished: it is walked for index scans, of core's or ours, with a
+ * key that is a parameter which the row sets.  Such a scan is a look; its keys are
+ * made over the row:
+ *
+ *		NestLoop			sets $0 = c_custkey
+ *		  -> (rows)
+ *		  -> Limit 3
+ *			   -> Sort
+ *					-> Bitmap Heap Scan on orders
+ *						 -> Bitmap Index Scan on orders_custkey		o_custkey = $0
+ *
+ *		look: orders_custkey, o_custkey = column 1 of the row; all matches
+ *
+ * Which keys will do is in lookkeys.c.
+ *
+ * A Limit, or a semijoin, bounds the matches that are of use where nothing in
+ * between drops rows or wants all.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "compat.h"
+#include "plan/create.h"
+#include "plan/looks.h"
+
+/* --- index scans --- */
+
+/* Of core's: a scan of that table, with conditions as the index has them. */
+static void
+add_index_scan(AnagoLooks *looks, const Scan *scan, Oid indexid, bool index_only,
+			   List *indexqual, List *shown, ScanDirection direction, int most)
+{
+	AnagoStepDesc *desc = palloc0(sizeof(AnagoStepDesc));
+
+	desc->scanrelid = scan->scanrelid;
+	desc->indexid = indexid;
+	desc->index_only = index_only;
+	desc->from_end = ScanDirectionIsBackward(direction);
+	anago_describe_keys(desc, indexqual);
+	anago_add_look(looks, desc, shown, NIL, most, scan->plan.qual != NIL);
+}
+
+/* One of core's kinds of them. */
+static void
+find_in_index_scan(AnagoLooks *looks, const Plan *plan, int most)
+{
+	if (IsA(plan, IndexScan))
+	{
+		const IndexScan *scan = (const IndexScan *) plan;
+
+		if (scan->indexorderby == NIL)
+			add_index_scan(looks, &scan->scan, scan->indexid, false,
+						   scan->indexqual, scan->indexqualorig,
+						   scan->indexorderdir, most);
+	}
+	else if (IsA(plan, IndexOnlyScan))
+	{
+		const IndexOnlyScan *scan = (const IndexOnlyScan *) plan;
+
+		if (scan->indexorderby == NIL)
+			add_index_scan(looks, &scan->scan, scan->indexid, true,
+						   scan->indexqual, scan->recheckqual,
+						   scan->indexorderdir, most);
+	}
+	else
+	{
+		const BitmapIndexScan *scan = castNode(BitmapIndexScan, (Plan *) plan);
+
+		add_index_scan(looks, &scan->scan, scan->indexid, false,
+					   scan->indexqual, scan->indexqualorig,
+					   ForwardScanDirection, 0);
+	}
+}
+
+/*
+ * Of ours: what its first step probes is known of a row, if that is the unit row's;
+ * else what its child plan reads may be.
+ */
+static void
+add_pipeline(AnagoLooks *looks, const CustomScan *cscan, int most)
+{
+	AnagoPipelineDesc *pipeline;
+	AnagoStepDesc *first;
+	AnagoStepDesc *desc;
+
+	if (strcmp(cscan->methods->CustomName, "AnagoScan") != 0 &&
+		strcmp(cscan->methods->CustomName, "AnagoJoin") != 0)
+		return;
+	pipeline = anago_desc_read(cscan);
+	if (pipeline->child_source)
+	{
+		anago_find_looks(looks, linitial(cscan->custom_plans), 0);
+		return;
+	}
+	first = &pipeline->steps[0];
+	if (first->nmembers > 0)
+		return;
+	desc = palloc0(sizeof(AnagoStepDesc));
+	desc->scanrelid = first->scanrelid;
+	desc->indexid = first->indexid;
+	desc->index_only = first->index_only;
+	desc->from_end = pipeline->order == ANAGO_ORDER_BACKWARD;
+	desc->nkeys = first->nkeys;
+	desc->keys = first->keys;
+	desc->exprs[ANAGO_EXPRS_KEYS] = first->exprs[ANAGO_EXPRS_KEYS];
+	anago_add_look(looks, desc, first->exprs[ANAGO_EXPRS_SHOW_COND], cscan->custom_scan_tlist,
+			 pipeline->nsteps == 1 ? most : 0, first->exprs[ANAGO_EXPRS_FILTER] != NIL);
+}
+
+/* --- the walk --- */
+
+/* Rows that a Limit lets by, with those that it skips; 0: not known, or many. */
+static int
+rows_of_limit(const Limit *limit)
+{
+	const Const *counts[] = {
+		(const Const *) limit->limitCount, (const Const *) limit->limitOffset
+	};
+	int64		rows = 0;
+
+	if (limit->limitCount == NULL || limit->limitOption == LIMIT_OPTION_WITH_TIES)
+		return 0;
+	for (int i = 0; i < lengthof(counts); i++)
+	{
+		if (counts[i] == NULL)
+			continue;
+		if (!IsA(counts[i], Const) || counts[i]->constisnull)
+			return 0;
+		rows += Min(Max(DatumGetInt64(counts[i]->constvalue), 0), PG_INT16_MAX);
+	}
+	return rows < PG_INT16_MAX ? (int) rows : 0;
+}
+
+static void
+find_in_all(AnagoLooks *looks, const List *plans, int most)
+{
+	ListCell   *lc;
+
+	foreach(lc, plans)
+		anago_find_looks(looks, lfirst(lc), most);
+}
+
+/* What its inner side reads for its own rows is not known yet. */
+static void
+find_in_nestloop(AnagoLooks *looks, const NestLoop *loop)
+{
+	Bitmapset  *unset = bms_copy(looks->unset);
+	ListCell   *lc;
+
+	anago_find_looks(looks, outerPlan(loop), 0);
+	foreach(lc, loop->nestParams)
+		looks->unset = bms_add_member(looks->unset,
+									  lfirst_node(NestLoopParam, lc)->paramno);
+	anago_find_looks(looks, innerPlan(loop), 0);
+	looks->unset = unset;
+}
+
+void
+anago_find_looks(AnagoLooks *looks, const Plan *plan, int most)
+{
+	if (plan == NULL)
+		return;
+	switch (nodeTag(plan))
+	{
+		case T_IndexScan:
+		case T_IndexOnlyScan:
+		case T_BitmapIndexScan:
+			find_in_index_scan(looks, plan, most);
+			break;
+		case T_CustomScan:
+			add_pipeline(looks, (const CustomScan *) plan, most);
+			anago_find_looks(looks, outerPlan(plan), 0);
+			break;
+		case T_Limit:
+			anago_find_looks(looks, outerPlan(plan), rows_of_limit((const Limit *) plan));
+			break;
+		case T_SubqueryScan:
+			anago_find_looks(looks, ((const SubqueryScan *) plan)->subplan,
+							 plan->qual == NIL ? most : most * ANAGO_LOOK_FILTERED);
+			break;
+		case T_Result:
+			if (((const Result *) plan)->resconstantqual == NULL)
+				anago_find_looks(looks, outerPlan(plan), plan->qual == NIL ? most : 0);
+			break;
+		case T_Append:
+			if (!anago_append_is_pruned((const Append *) plan))
+				find_in_all(looks, ((const Append *) plan)->appendplans, most);
+			break;
+		case T_MergeAppend:
+			if (!anago_merge_append_is_pruned((const MergeAppend *) plan))
+				find_in_all(looks, ((const MergeAppend *) plan)->mergeplans, most);
+			break;
+		case T_BitmapOr:
+			find_in_all(looks, ((const BitmapOr *) plan)->bitmapplans, 0);
+			break;
+		case T_NestLoop:
+			find_in_nestloop(looks, (const NestLoop *) plan);
+			break;
+		case T_HashJoin:
+		case T_MergeJoin:
+			anago_find_looks(looks, outerPlan(plan), 0);
+			anago_find_looks(looks, innerPlan(plan), 0);
+			break;
+		case T_BitmapHeapScan:
+		case T_Sort:
+		case T_IncrementalSort:
+		case T_Agg:
+		case T_Group:
+		case T_Unique:
+		case T_WindowAgg:
+		case T_Material:
+		case T_Memoize:
+		case T_Hash:
+		case T_ProjectSet:
+		case T_LockRows:
+			anago_find_looks(looks, outerPlan(plan), 0);
+			break;
+		default:
+			break;
+	}
+}

@@ -1,0 +1,67 @@
+/*-------------------------------------------------------------------------
+ *
+ * looks.h
+ *	  AnagoAhead in a finished plan: where, and with what looks.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ANAGO_LOOKS_H
+#define ANAGO_LOOKS_H
+
+#include "postgres.h"
+
+#include "nodes/extensible.h"
+#include "nodes/plannodes.h"
+
+#include "pipeline/desc.h"
+
+/*
+ * Where a filter may drop some of them, so many times the rows that are wanted
+ * may be of use.
+ */
+#define ANAGO_LOOK_FILTERED		4
+
+/* A parameter that a row sets for what is below, and an expression for it. */
+typedef struct AnagoRowParam
+{
+	int			paramid;
+	Expr	   *value;			/* over the row: Vars of OUTER_VAR */
+} AnagoRowParam;
+
+/* What rows of a plan lead to. */
+typedef struct AnagoLooks
+{
+	const PlannedStmt *stmt;
+	const Bitmapset *of_rows;	/* parameters that some row sets, in whatever node */
+	List	   *params;			/* AnagoRowParams: those that these rows set */
+	Bitmapset  *unset;			/* those set further in: not known ahead */
+	List	   *looks;			/* AnagoStepDescs, */
+	List	   *columns;		/* Vars of OUTER_VAR: what they want of a row */
+	Bitmapset  *relids;			/* the tables that they read, */
+	Bitmapset  *outside;		/* and parameters from outside */
+} AnagoLooks;
+
+/* ahead.c */
+extern void anago_ahead_init(const CustomScanMethods *methods);
+
+/* Put AnagoAhead into a plan that core has finished. */
+extern void anago_place_looks(PlannedStmt *stmt);
+
+/*
+ * looks.c: add what `plan`, which is run for each row, reads by keys of that row.
+ * `most`: rows of it that are of use, or 0: all.
+ */
+extern void anago_find_looks(AnagoLooks *looks, const Plan *plan, int most);
+
+/*
+ * lookkeys.c: add a look of that index by these keys, if it is one.  `shown` is
+ * what EXPLAIN shows of them, in which INDEX_VAR means `tlist`; `filtered`: matches
+ * may be dropped by a filter.
+ */
+extern void anago_add_look(AnagoLooks *looks, AnagoStepDesc *desc, List *shown,
+						   const List *tlist, int most, bool filtered);
+
+/* calm.c: is it not to be seen that this plan is run ahead of demand? */
+extern bool anago_plan_is_calm(const PlannedStmt *stmt, const Plan *plan);
+
+#endif							/* ANAGO_LOOKS_H */
