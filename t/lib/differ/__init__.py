@@ -2,6 +2,7 @@
 
     tables.py       tables that have every kind of B-tree index, and their rows
     randomq.py      random queries over them, from a seed
+    tpch.py         the same over the tables of TPC-H, for bench/
     kinds.py        kinds of queries that look at one thing closely, each with
                     tables of its own; kind.py is what they share:
       alltypes.py     every type that has a B-tree, every cross-type operator

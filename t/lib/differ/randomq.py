@@ -19,12 +19,14 @@ class Generator:
     """Makes one query; draws everything from `rng`.
 
     `size`: how many times as many rows as usual it may begin with and give, so
-    that there is something to divide among processes.
+    that there is something to divide among processes.  `schema` has TABLES,
+    BY_NAME, EDGES and FIRST, as tables.py does.
     """
 
-    def __init__(self, rng, size=1):
+    def __init__(self, rng, size=1, schema=tables):
         self.rng = rng
         self.size = size
+        self.schema = schema
         self.max_rows = MAX_ROWS * size
         self.unordered_rows = False
 
@@ -44,19 +46,22 @@ class Generator:
         """The next random query."""
         self.query_ = Query("", execute=self.rng.choices(
             ["plain", "prepared", "cursor"], [8, 2, 1])[0])
-        shape = self.rng.choices(
-            [self._chain, self._union, self._from_values, self._any_of_query],
-            [20, 1, 2, 1])[0]
-        self.query_.sql = shape()
+        self.query_.sql = self._shape()()
         return self.query_
 
     # --- shapes -----------------------------------------------------------
+
+    def _shape(self):
+        """How the next query is made: a method."""
+        return self.rng.choices(
+            [self._chain, self._union, self._from_values, self._any_of_query],
+            [20, 1, 2, 1])[0]
 
     def _chain(self) -> str:
         """One table, and then joins along edges."""
         self.aliases = []           # (alias, table) that can be selected from
         self.where = []
-        first = self.rng.choices(tables.TABLES, [5, 6, 6, 3, 1])[0]
+        first = self.rng.choices(self.schema.TABLES, self.schema.FIRST)[0]
         alias = self._alias(first)
         levels = self.rng.choices(range(MAX_LEVELS), [6, 5, 4, 3, 2])[0]
         condition, rows = self._selective(alias, first, levels)
@@ -75,14 +80,14 @@ class Generator:
     def _join_step(self, rows):
         """One more join: (text after FROM, estimate of rows), or None."""
         edges = [(alias, edge) for alias, table in self.aliases
-                 for edge in tables.EDGES if edge.left == table.name
+                 for edge in self.schema.EDGES if edge.left == table.name
                  and rows * edge.matches <= self.max_rows]
         if not edges:
             return None
         outer, edge = self.rng.choice(edges)
         kind = self.rng.choices(["inner", "left", "semi", "anti", "lateral"],
                                 [10, 5, 3, 3, 1])[0]
-        right = tables.BY_NAME[edge.right]
+        right = self.schema.BY_NAME[edge.right]
         if kind in ("semi", "anti"):
             self._exists(outer, edge, right, negate=kind == "anti")
             return "", rows
@@ -108,7 +113,7 @@ class Generator:
             conditions.append(self._condition(inner, right, outer=outer))
         from_ = f"{right.name} {inner}"
         if self._chance(0.3):
-            more = self.rng.choice([e for e in tables.EDGES
+            more = self.rng.choice([e for e in self.schema.EDGES
                                     if e.left == right.name])
             from_ += (f" join {more.right} {inner}j on "
                       f"{inner}j.{more.right_column} = "
@@ -134,7 +139,7 @@ class Generator:
         return f"{first}\nunion all\n{second}"
 
     def _one_scan(self) -> str:
-        table = self.rng.choice(tables.TABLES)
+        table = self.rng.choice(self.schema.TABLES)
         condition, _ = self._selective("t", table, 0)
         column = next(c for c in table.columns if c.type != "timestamp").name
         return f"select t.{column}::text from {table.name} t where {condition}"
@@ -235,18 +240,21 @@ class Generator:
     def _subquery_condition(self) -> str:
         """Correlated scalar subqueries, InitPlans."""
         alias, table = self.rng.choice(self.aliases)
-        edges = [e for e in tables.EDGES if e.left == table.name
+        edges = [e for e in self.schema.EDGES if e.left == table.name
                  and e.matches <= 100]
         if not edges or self._chance(0.3):
             column = self._column(table, ("int", "bigint")) or table.columns[0]
             if column.type == "text":
                 return f"{alias}.{column.name} is not null"
-            return (f"{alias}.{column.name} >= (select min(k) from word "
-                    f"where big < {self._low(tables.ITEMS)})")
+            return f"{alias}.{column.name} >= {self._number_of_query()}"
         edge = self.rng.choice(edges)
         return (f"(select count(*) from {edge.right} s where "
                 f"s.{edge.right_column} = {alias}.{edge.left_column}) "
                 f"{self.rng.choice(['>', '<=', '='])} {self.rng.randint(0, 4)}")
+
+    def _number_of_query(self) -> str:
+        """An InitPlan that gives one number."""
+        return f"(select min(k) from word where big < {self._low(tables.ITEMS)})"
 
     def _equality(self, alias, column) -> str:
         value = self._value(column)
@@ -276,8 +284,9 @@ class Generator:
         low = self.rng.randrange(column.high)
         high = low + max(int(column.high * share), 0)
         draw = self.rng.random()
-        if column.type == "timestamp":
-            return (f"{name} between {_hour(low)} and {_hour(high)}")
+        if column.type in MOMENTS:
+            moment = MOMENTS[column.type]
+            return f"{name} between {moment(low)} and {moment(high)}"
         if draw < 0.5:
             return (f"{name} between {self._param(low, column.type)} "
                     f"and {self._param(high, column.type)}")
@@ -315,7 +324,7 @@ class Generator:
         for alias, table in self.aliases:
             names = [c.name for c in table.columns]
             if self._chance(0.3):
-                names.append("filler") if table.name != "side" else None
+                names.append(table.wide) if table.wide else None
             out += [f"{alias}.{name}" for name in
                     self.rng.sample(names, self.rng.randint(0, len(names)))]
             if self._chance(0.03):
@@ -372,8 +381,8 @@ class Generator:
     def _literal(self, column) -> str:
         if column.type == "text":
             return "'" + column.pattern % self.rng.randrange(column.high) + "'"
-        if column.type == "timestamp":
-            return _hour(self.rng.randrange(column.high))
+        if column.type in MOMENTS:
+            return MOMENTS[column.type](self.rng.randrange(column.high))
         return self._number(column)
 
     def _value(self, column) -> str:
@@ -390,3 +399,11 @@ class Generator:
 
 def _hour(number) -> str:
     return f"(timestamp '2020-01-01' + {number} * interval '1 h')"
+
+
+def _day(number) -> str:
+    return f"(date '1992-01-01' + {number})"
+
+
+# Of types without numbers: the literal for a number from 0 to a column's `high`.
+MOMENTS = {"timestamp": _hour, "date": _day}

@@ -36,6 +36,7 @@ class TestTable:
     columns: tuple
     key: tuple              # unique columns, for a total order
     indexed: tuple          # columns by which an index can be searched
+    wide: str = "filler"    # a column that makes rows wide; "": none
 
     def column(self, name) -> Column:
         return next(c for c in self.columns if c.name == name)
@@ -142,10 +143,11 @@ SIDE_TABLE = TestTable(
     from generate_series({{low}}, {{high}}) i on conflict do nothing""",
     SIDE,
     (Column("id", "int", SIDE), Column("v", "int", KINDS)),
-    ("id",), ("id", "v"))
+    ("id",), ("id", "v"), wide="")
 
 TABLES = (ACCOUNT, ITEM, EVENT, WORD, SIDE_TABLE)
 BY_NAME = {table.name: table for table in TABLES}
+FIRST = (5, 6, 6, 3, 1)     # how often a query begins with which
 
 
 @dataclass(frozen=True)
@@ -158,25 +160,25 @@ class Edge:
     matches: float
 
 
-def _both(left, right, right_per_left, left_per_right):
+def both(left, right, right_per_left, left_per_right):
     (lt, lc), (rt, rc) = left.split("."), right.split(".")
     return (Edge(lt, lc, rt, rc, right_per_left),
             Edge(rt, rc, lt, lc, left_per_right))
 
 
 EDGES = (
-    *_both("account.id", "item.account_id", 3, 1),
-    *_both("account.id", "event.account_id", 4, 1),
-    *_both("item.iid", "event.item_id", 1.3, 1),
-    *_both("item.account_id", "event.account_id", 4, 3),
-    *_both("account.grp", "word.k", 9, 20),
-    *_both("word.big", "item.iid", 1, 0.2),         # bigint = bigint
-    *_both("word.big", "account.id", 0.3, 0.2),     # bigint = int
-    *_both("item.kind", "side.v", 10, 1200),        # smallint = int
-    *_both("side.id", "account.id", 1, 0.03),
-    *_both("item.tag", "word.name", 1, 9),
-    *_both("account.code", "word.name", 1, 3),
-    *_both("account.grp", "account.grp", 20, 20),   # itself
+    *both("account.id", "item.account_id", 3, 1),
+    *both("account.id", "event.account_id", 4, 1),
+    *both("item.iid", "event.item_id", 1.3, 1),
+    *both("item.account_id", "event.account_id", 4, 3),
+    *both("account.grp", "word.k", 9, 20),
+    *both("word.big", "item.iid", 1, 0.2),         # bigint = bigint
+    *both("word.big", "account.id", 0.3, 0.2),     # bigint = int
+    *both("item.kind", "side.v", 10, 1200),        # smallint = int
+    *both("side.id", "account.id", 1, 0.03),
+    *both("item.tag", "word.name", 1, 9),
+    *both("account.code", "word.name", 1, 3),
+    *both("account.grp", "account.grp", 20, 20),   # itself
 )
 
 
