@@ -197,6 +197,18 @@ set max_parallel_workers_per_gather = 0;
 select anago_plan('select count(pad) from dv_ord join dv_pair on a = id % 200 and b = id % 100 where c < 300');
 select anago_same('select id, a, b from dv_ord join dv_pair on a = id % 200 and b = id % 100 where c < 300');
 
+-- the first rows in an index's order, from pages at random places: ours if some hundred pages are read
+-- for them; no matter that all rows together would meet each page many times
+set anago.residency = off;
+select n, anago_used(format('select pad from dv where four < 8000 order by four desc limit %s', n)) as used
+	from unnest(array[1, 5, 300, 3000]) n;
+select anago_used('select pad from dv where id = 17 order by id limit 1');
+select anago_same('select four from dv where four < 8000 order by four desc limit 300');
+set random_page_cost = 1.1;
+select anago_used('select pad from dv where four < 8000 order by four desc limit 300');
+reset random_page_cost;
+reset anago.residency;
+
 -- temporary tables, partitions, prepared statements with generic plans
 create temp table dv_temp as select * from dv_line where ord < 10000;
 create index on dv_temp (ord);

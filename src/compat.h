@@ -446,6 +446,38 @@ anago_initial_cost_nestloop(PlannerInfo *root, JoinCostWorkspace *workspace,
 #endif
 }
 
+/*
+ * Might such a path of a join be kept?  18: disabled nodes are counted apart, of
+ * which it has those of both sides at least.
+ */
+static inline bool
+anago_path_precheck(RelOptInfo *rel, const Path *outer, const Path *inner,
+					Cost startup, Cost total, List *pathkeys, Relids required)
+{
+#if PG_VERSION_NUM >= 180000
+	return add_path_precheck(rel, outer->disabled_nodes + inner->disabled_nodes,
+							 startup, total, pathkeys, required);
+#else
+	return add_path_precheck(rel, startup, total, pathkeys, required);
+#endif
+}
+
+/* The same of a partial one; 19: its startup cost counts as well. */
+static inline bool
+anago_partial_path_precheck(RelOptInfo *rel, const Path *outer,
+							const Path *inner, Cost total)
+{
+#if PG_VERSION_NUM >= 190000
+	return add_partial_path_precheck(rel, outer->disabled_nodes + inner->disabled_nodes,
+									 0, total, NIL);
+#elif PG_VERSION_NUM >= 180000
+	return add_partial_path_precheck(rel, outer->disabled_nodes + inner->disabled_nodes,
+									 total, NIL);
+#else
+	return add_partial_path_precheck(rel, total, NIL);
+#endif
+}
+
 /* 19: what an Append is made of is a struct. */
 static inline AppendPath *
 anago_append_path(PlannerInfo *root, RelOptInfo *rel, List *subpaths,

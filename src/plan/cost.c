@@ -30,9 +30,9 @@
 
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
-#include "utils/spccache.h"
 
 #include "compat.h"
+#include "plan/memo.h"
 #include "plan/price.h"
 
 /*
@@ -50,9 +50,6 @@ mend_cost(Path *path, const Path *core)
 	}
 }
 
-/* By which part of its cost a step is dearer where it keeps an order. */
-#define ANAGO_ORDER_PART		0.02
-
 /* Costs are final: keep them for the steps to come, and for partial paths. */
 static void
 keep_whole(AnagoPath *apath, Cost shared)
@@ -66,6 +63,24 @@ keep_whole(AnagoPath *apath, Cost shared)
 		Max(0.0, Min(shared, path->total_cost - path->startup_cost));
 }
 
+/*
+ * Where all rows will be taken it does not matter how soon the first one comes:
+ * what setting up takes is then part of the rest.  Else, with a LIMIT above a sort or an
+ * aggregate, core would keep its own path as well, for the sake of its startup cost,
+ * and make every join above of both.  (Where a path's order makes that it
+ * may stop, anago_keep_order puts it back.)
+ */
+static void
+defer_setup(PlannerInfo *root, AnagoPath *apath, const Path *core)
+{
+	Path	   *path = &apath->cpath.path;
+
+	if (anago_may_stop(root, NIL) || path->param_info != NULL)
+		return;
+	apath->deferred = Max(path->startup_cost - core->startup_cost, 0);
+	path->startup_cost -= apath->deferred;
+}
+
 void
 anago_cost_scan(PlannerInfo *root, AnagoPath *apath)
 {
@@ -75,11 +90,12 @@ anago_cost_scan(PlannerInfo *root, AnagoPath *apath)
 	AnagoPrice	price = anago_price_scan(root, step);
 	double		random_page;
 
-	get_tablespace_page_costs(from->parent->reltablespace, &random_page, NULL);
+	anago_page_costs(from->parent, &random_page, NULL);
 	path->rows = from->rows;
 	anago_copy_disabled_nodes(path, from);
 	path->startup_cost = from->startup_cost + ANAGO_SETUP_PAGES * random_page;
 	path->total_cost = path->startup_cost + price.ours;
+	defer_setup(root, apath, from);
 	apath->ramp = anago_ramp_of_step(1, random_page, anago_gain(),
 									 price.core - price.ours);
 	anago_add_ramp(root, apath, NIL);
@@ -108,8 +124,8 @@ rerun_cost(const Path *path, Cost probes, Cost setup)
  * The rows of an outer path as index dives see them.  What one path of its
  * relation has found out holds for all, or they could not be compared.
  */
-static double
-own_rows(const Path *outer)
+double
+anago_own_rows(const Path *outer)
 {
 	List	   *paths[2];
 	ListCell   *lc;
@@ -144,13 +160,13 @@ anago_cost_join(PlannerInfo *root, AnagoPath *apath, const NestPath *nest,
 	const Path *stock = &nest->jpath.path;
 	Path	   *path = &apath->cpath.path;
 	double		outer_rows = Max(outer->rows, 1.0);
-	double		own_loops = Max(own_rows(outer), 1.0);
+	double		own_loops = Max(anago_own_rows(outer), 1.0);
 	double		random_page;
 	AnagoProbesCost cost;
 	AnagoPrice	price;
 	Cost		setup;
 
-	get_tablespace_page_costs(inner->parent->reltablespace, &random_page, NULL);
+	anago_page_costs(inner->parent, &random_page, NULL);
 	cost.loops = cost.whole = outer_rows;
 	cost.probes = Max(0.0, stock->total_cost - outer->total_cost);
 
@@ -170,6 +186,7 @@ anago_cost_join(PlannerInfo *root, AnagoPath *apath, const NestPath *nest,
 	path->startup_cost = stock->startup_cost + Max(setup, 0);
 	path->total_cost = Max(outer->total_cost + price.ours, path->startup_cost) +
 		rerun_cost(path, cost.probes, setup);
+	defer_setup(root, apath, stock);
 	apath->ramp = anago_ramp_of_step(list_length(apath->steps), random_page,
 									 anago_gain(),
 									 price.core - price.ours + Max(setup, 0));
@@ -194,9 +211,13 @@ anago_keep_order(PlannerInfo *root, AnagoPath *apath, List *pathkeys,
 	Cost		of_outer = outer ? outer->total_cost - outer->startup_cost : 0;
 
 	path->pathkeys = pathkeys;
+	if (anago_may_stop(root, pathkeys))
+		path->startup_cost += apath->deferred;
 	path->total_cost += Max(run - of_outer, 0) * ANAGO_ORDER_PART +
 		path->rows * cpu_operator_cost;
 	anago_add_ramp(root, apath, pathkeys);
+	if (outer == NULL)
+		anago_price_first_rows(root, apath);
 	keep_whole(apath, apath->shared_cost);
 }
 

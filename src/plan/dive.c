@@ -256,6 +256,15 @@ has_foreign_key(PlannerInfo *root, const IndexPath *ipath)
 	return false;
 }
 
+AnagoStepFacts *
+anago_no_facts(void)
+{
+	AnagoStepFacts *facts = palloc0(sizeof(AnagoStepFacts));
+
+	facts->io = facts->cold = facts->join_ratio = ANAGO_NOT_LOOKED_UP;
+	return facts;
+}
+
 /*
  * By how much core's size of an inner join is wrong, as it multiplies
  *
@@ -273,8 +282,7 @@ join_ratio(PlannerInfo *root, const IndexPath *ipath, const WalkShape *shape,
 	Selectivity core = 1.0;
 	double		ratio;
 
-	if (sjinfo == NULL || sjinfo->jointype != JOIN_INNER ||
-		ipath->path.param_info == NULL || has_foreign_key(root, ipath))
+	if (has_foreign_key(root, ipath))
 		return 1.0;
 	for (int i = 0; i < shape->nequal; i++)
 	{
@@ -309,8 +317,9 @@ entries_of_group(const IndexOptInfo *index, const WalkShape *shape,
 
 static void
 dive_for_groups(PlannerInfo *root, const IndexPath *ipath,
-				const WalkShape *shape, SpecialJoinInfo *sjinfo, AnagoDive *dive)
+				const WalkShape *shape, AnagoStepFacts *facts)
 {
+	AnagoDive  *dive = &facts->dive;
 	IndexOptInfo *index = ipath->indexinfo;
 	Selectivity within = selectivity_of(root, ipath,
 										list_concat(bounds_of(shape), shape->rest));
@@ -328,7 +337,7 @@ dive_for_groups(PlannerInfo *root, const IndexPath *ipath,
 	dive->entries = entries * within;
 	dive->blocks = Max(Min(blocks, dive->entries), 1.0);
 	dive->ratio = entries / believed;
-	dive->join_ratio = join_ratio(root, ipath, shape, entries, sjinfo);
+	facts->group = entries;
 }
 
 static void
@@ -350,28 +359,61 @@ dive_for_range(PlannerInfo *root, const IndexPath *ipath,
 	dive->ratio = dive->entries / believed;
 }
 
-void
-anago_dive(PlannerInfo *root, const IndexPath *ipath, Cost cost,
-		   SpecialJoinInfo *sjinfo, AnagoDive *dive)
+static void
+look_up(PlannerInfo *root, const IndexPath *ipath, AnagoStepFacts *facts)
 {
 	WalkShape	shape;
 	AnagoIndexRange range;
 
-	memset(dive, 0, sizeof(AnagoDive));
-	dive->ratio = dive->join_ratio = 1.0;
-	if (anago_debug_force || anago_dive_pages == 0 ||
-		ipath->indexinfo->hypothetical ||
-		cost < ANAGO_DIVE_WORTH * random_page_cost ||
-		!shape_of(ipath, &shape))
+	facts->dive.ratio = facts->dive.join_ratio = 1.0;
+	if (!shape_of(ipath, &shape))
 		return;
-
 	if (ipath->path.param_info == NULL && range_of(root, &shape, &range))
 	{
 		if (root->qual_security_level == 0)
-			dive_for_range(root, ipath, &shape, &range, dive);
+			dive_for_range(root, ipath, &shape, &range, &facts->dive);
 	}
 	else if (shape.nequal > 0)
-		dive_for_groups(root, ipath, &shape, sjinfo, dive);
+		dive_for_groups(root, ipath, &shape, facts);
+}
+
+/* Of an inner join: the same in all, whatever is on the other side. */
+static double
+known_join_ratio(PlannerInfo *root, const IndexPath *ipath,
+				 AnagoStepFacts *facts, SpecialJoinInfo *sjinfo)
+{
+	WalkShape	shape;
+
+	if (facts->group <= 0 || sjinfo == NULL ||
+		sjinfo->jointype != JOIN_INNER || ipath->path.param_info == NULL)
+		return 1.0;
+	if (facts->join_ratio < 0)
+		facts->join_ratio = shape_of(ipath, &shape) ?
+			join_ratio(root, ipath, &shape, facts->group, sjinfo) : 1.0;
+	return facts->join_ratio;
+}
+
+bool
+anago_may_dive(Cost cost)
+{
+	return !anago_debug_force && anago_dive_pages > 0 &&
+		cost >= ANAGO_DIVE_WORTH * random_page_cost;
+}
+
+void
+anago_dive(PlannerInfo *root, const IndexPath *ipath, AnagoStepFacts *facts,
+		   Cost cost, SpecialJoinInfo *sjinfo, AnagoDive *dive)
+{
+	memset(dive, 0, sizeof(AnagoDive));
+	dive->ratio = dive->join_ratio = 1.0;
+	if (ipath->indexinfo->hypothetical || !anago_may_dive(cost))
+		return;
+
+	if (!facts->dived)
+		look_up(root, ipath, facts);
+	facts->dived = true;
+	*dive = facts->dive;
+	dive->join_ratio = known_join_ratio(root, ipath, facts, sjinfo);
 }
 
 static double
@@ -393,16 +435,24 @@ cold_share_of_table(PlannerInfo *root, const IndexPath *ipath)
 	return 1.0 - cached / (leaves + entries * visited);
 }
 
-double
-anago_cold_share(PlannerInfo *root, List *ipaths)
+static double
+cold_share_of_tables(PlannerInfo *root, List *ipaths)
 {
 	int			n = Min(list_length(ipaths), ANAGO_COLD_TABLES);
 	double		sum = 0;
 
-	if (anago_debug_force || !anago_residency)
-		return 1.0;
 	for (int i = 0; i < n; i++)
 		sum += cold_share_of_table(root, list_nth(ipaths,
 												  i * list_length(ipaths) / n));
 	return sum / n;
+}
+
+double
+anago_cold_share(PlannerInfo *root, List *ipaths, AnagoStepFacts *facts)
+{
+	if (anago_debug_force || !anago_residency)
+		return 1.0;
+	if (facts->cold < 0)
+		facts->cold = cold_share_of_tables(root, ipaths);
+	return facts->cold;
 }

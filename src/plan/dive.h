@@ -26,16 +26,39 @@ typedef struct AnagoDive
 } AnagoDive;
 
 /*
+ * What has been found out about a step's index paths, for all joins that it is
+ * tried in; ANAGO_NOT_LOOKED_UP: nothing yet.
+ */
+typedef struct AnagoStepFacts
+{
+	Cost		io;				/* core's charge for the pages of one probe */
+	double		cold;			/* of its pages, the share that is not cached */
+	bool		dived;
+	AnagoDive	dive;			/* but for join_ratio */
+	double		group;			/* entries for one value; 0: not asked */
+	double		join_ratio;		/* the dive's in an inner join */
+} AnagoStepFacts;
+
+#define ANAGO_NOT_LOOKED_UP		(-1.0)
+
+extern AnagoStepFacts *anago_no_facts(void);
+
+/* May an index be asked about probes or a scan that cost as much? */
+extern bool anago_may_dive(Cost cost);
+
+/*
  * What the index says of a path whose core cost, all probes together, is
  * `cost`.  `sjinfo` is of the join that the path is the inner side of, or NULL.
  */
-extern void anago_dive(PlannerInfo *root, const IndexPath *ipath, Cost cost,
+extern void anago_dive(PlannerInfo *root, const IndexPath *ipath,
+					   AnagoStepFacts *facts, Cost cost,
 					   SpecialJoinInfo *sjinfo, AnagoDive *dive);
 
 /*
  * Of the pages that index paths of some tables read, the share that is not
  * cached: of the heap and of the index, by how many pages of each they read.
  */
-extern double anago_cold_share(PlannerInfo *root, List *ipaths);
+extern double anago_cold_share(PlannerInfo *root, List *ipaths,
+							   AnagoStepFacts *facts);
 
 #endif							/* ANAGO_DIVE_H */

@@ -27,6 +27,7 @@
 #include "parser/parsetree.h"
 
 #include "compat.h"
+#include "plan/memo.h"
 #include "plan/paths.h"
 
 typedef struct EffectsContext
@@ -139,13 +140,62 @@ ctes_have_effects(PlannerInfo *root)
 	return false;
 }
 
+/* Columns of UNION ALL that its branches compute, which are not in the query. */
+static bool
+branches_have_effects(PlannerInfo *root, EffectsContext *context)
+{
+	ListCell   *lc;
+
+	foreach(lc, root->append_rel_list)
+	{
+		AppendRelInfo *info = lfirst_node(AppendRelInfo, lc);
+		Node	   *columns = (Node *) info->translated_vars;
+
+		if (!OidIsValid(info->parent_reltype) &&
+			(contain_volatile_functions(columns) ||
+			 effects_walker(columns, context)))
+			return true;
+	}
+	return false;
+}
+
+/* Anything at all in this query level, as the planner has made it? */
+static bool
+level_has_effects(PlannerInfo *root)
+{
+	EffectsContext context = {.root = root};
+
+	return contain_volatile_functions((Node *) root->parse) ||
+		query_tree_walker(root->parse, effects_walker, &context,
+						  QTW_EXAMINE_RTES_BEFORE) ||
+		branches_have_effects(root, &context) ||
+		(context.reads_cte && ctes_have_effects(root));
+}
+
+/*
+ * Of most levels it is known after one look that nothing in them has any.  That
+ * is worth it where there are joins, which ask many times.
+ */
+static bool
+is_harmless(PlannerInfo *root)
+{
+	AnagoMemo  *memo;
+
+	if (bms_membership(root->all_baserels) != BMS_MULTIPLE)
+		return false;
+	memo = anago_memo(root);
+	if (memo->effects == ANAGO_NOT_ASKED)
+		memo->effects = level_has_effects(root) ? ANAGO_YES : ANAGO_NO;
+	return memo->effects == ANAGO_NO;
+}
+
 /* Would it be seen that this is evaluated ahead of demand? */
 bool
 anago_has_effects(PlannerInfo *root, Node *node)
 {
 	EffectsContext context = {.root = root};
 
-	if (node == NULL)
+	if (node == NULL || is_harmless(root))
 		return false;
 	if (contain_volatile_functions(node) || effects_walker(node, &context))
 		return true;
@@ -259,6 +309,8 @@ anago_source_eligible(PlannerInfo *root, Relids relids)
 {
 	int			relid = -1;
 
+	if (is_harmless(root))
+		return true;
 	while ((relid = bms_next_member(relids, relid)) >= 0)
 	{
 		if (relation_has_effects(root, relid, relids))

@@ -8,12 +8,14 @@
  *		installed.c	is the extension there
  *		eligible.c	which queries, relations, indexes and conditions qualify
  *		effects.c	what may be evaluated ahead of demand
+ *		memo.c		what is found out once for all joins
  *		paths.c		AnagoScan paths, and what all AnagoPaths share
  *		unionpaths.c	OR over several indexes
  *		joinpaths.c	AnagoJoin paths
  *		members.c	inner sides of several tables
  *		prune.c		which of them a row can have matches in
  *		parallel.c	partial paths, for several processes
+ *		bound.c		what a join costs at least
  *		cost.c		what a pipeline costs
  *		price.c		what the work of one step costs
  *		dive.c		how many entries a step finds, asked of its index
@@ -36,9 +38,9 @@
 #include "compat.h"
 #include "guc.h"
 #include "plan/looks.h"
+#include "plan/memo.h"
 #include "plan/paths.h"
 #include "plan/plan.h"
-#include "plan/price.h"
 
 /*
  * Is a scrollable cursor being planned?  Its plan must be a scan that can go
@@ -74,6 +76,7 @@ plan_query(ANAGO_PLANNER_PARAMS)
 
 	scrollable = (cursorOptions & CURSOR_OPT_SCROLL) != 0;
 	of_cursor = (cursorOptions & CURSOR_OPT_FAST_PLAN) != 0;
+	anago_begin_planning();
 	PG_TRY();
 	{
 		if (prev_planner_hook)
@@ -85,6 +88,7 @@ plan_query(ANAGO_PLANNER_PARAMS)
 	{
 		scrollable = outer;
 		of_cursor = outer_of_cursor;
+		anago_begin_planning();
 	}
 	PG_END_TRY();
 	if (takes_part_in_finished())
@@ -130,7 +134,7 @@ anago_plan_init(const CustomScanMethods *scan, const CustomScanMethods *join,
 {
 	anago_create_init(scan, join);
 	anago_ahead_init(ahead);
-	anago_price_init(expect_overlap);
+	anago_memo_init(expect_overlap);
 
 	prev_planner_hook = planner_hook;
 	planner_hook = plan_query;

@@ -30,6 +30,7 @@
 #include "compat.h"
 #include "guc.h"
 #include "pipeline/desc.h"
+#include "plan/memo.h"
 #include "plan/paths.h"
 
 /*
@@ -45,11 +46,35 @@ takes_rows_of(const Path *path, const RelOptInfo *outerrel)
 	return bms_overlap(PATH_REQ_OUTER(path), outerrel->relids);
 }
 
-static AnagoPathStep *
-new_step(IndexPath *ipath, AppendPath *append, List *members)
+/* Has innerrel any path for rows of outerrel?  A cheap test. */
+static bool
+is_probed_by(const RelOptInfo *innerrel, const RelOptInfo *outerrel)
 {
-	AnagoPathStep *step = anago_make_step(ipath, JOIN_INNER);
+	ListCell   *lc;
 
+	foreach(lc, innerrel->pathlist)
+		if (takes_rows_of(lfirst(lc), outerrel))
+			return true;
+	return false;
+}
+
+/*
+ * What a join with an Append could be made of: a step that takes rows of any
+ * relation, or NULL for none.  Kept in place of all of these.
+ */
+static AnagoPathStep *
+append_step(PlannerInfo *root, AppendPath *append)
+{
+	List	   *members;
+	AnagoPathStep *step;
+
+	if (append->path.parallel_aware || append->path.param_info == NULL ||
+		!anago_quals_eligible(root, append->path.param_info->ppi_clauses))
+		return NULL;
+	members = anago_append_members(root, append);
+	if (members == NIL)
+		return NULL;
+	step = anago_make_step(linitial(members), JOIN_INNER);
 	step->append = append;
 	step->members = members;
 	return step;
@@ -57,56 +82,84 @@ new_step(IndexPath *ipath, AppendPath *append, List *members)
 
 /* One table: each index path of it that qualifies makes a step. */
 static List *
-table_candidates(PlannerInfo *root, RelOptInfo *outerrel, RelOptInfo *innerrel)
+table_steps(PlannerInfo *root, RelOptInfo *rel)
 {
 	List	   *result = NIL;
 	ListCell   *lc;
 
-	foreach(lc, anago_collect_index_paths(innerrel->pathlist))
+	foreach(lc, anago_collect_index_paths(rel->pathlist))
 	{
 		IndexPath  *ipath = lfirst(lc);
 
-		if (takes_rows_of(&ipath->path, outerrel) &&
+		if (ipath->path.param_info != NULL &&
 			anago_index_path_eligible(root, ipath))
-			result = lappend(result, new_step(ipath, NULL, NIL));
+			result = lappend(result, anago_make_step(ipath, JOIN_INNER));
 	}
 	return result;
 }
 
 /* Several tables: each Append. */
 static List *
-append_candidates(PlannerInfo *root, RelOptInfo *outerrel, RelOptInfo *innerrel)
+append_steps(PlannerInfo *root, RelOptInfo *rel)
 {
 	List	   *result = NIL;
 	ListCell   *lc;
 
-	if (anago_nothing_overlaps())
-		return NIL;
-	foreach(lc, innerrel->pathlist)
+	foreach(lc, rel->pathlist)
 	{
-		AppendPath *append = lfirst(lc);
-		List	   *members;
+		AnagoPathStep *step = IsA(lfirst(lc), AppendPath) ?
+			append_step(root, lfirst(lc)) : NULL;
 
-		if (!IsA(append, AppendPath) || append->path.parallel_aware ||
-			!takes_rows_of(&append->path, outerrel) ||
-			!anago_quals_eligible(root, append->path.param_info->ppi_clauses))
-			continue;
-		members = anago_append_members(root, append);
-		if (members != NIL)
-			result = lappend(result, new_step(linitial(members), append, members));
+		if (step != NULL)
+			result = lappend(result, step);
 	}
 	return result;
 }
 
-/* What a probe of innerrel could be made of, for rows of outerrel: steps. */
+static List *
+steps_of(PlannerInfo *root, RelOptInfo *rel)
+{
+	if (anago_append_eligible(root, rel))
+		return append_steps(root, rel);
+	if (anago_rel_eligible(root, rel))
+		return table_steps(root, rel);
+	return NIL;
+}
+
+/*
+ * All steps that a probe of this table could be, whichever rows it is for.
+ * They are the same in all joins: a copy is made for each.
+ */
+static List *
+known_steps(PlannerInfo *root, RelOptInfo *rel)
+{
+	AnagoMemo  *memo = anago_memo(root);
+	AnagoProbes *probes = &memo->probes[rel->relid];
+
+	if (!probes->known)
+	{
+		MemoryContext old = MemoryContextSwitchTo(anago_memo_context(root));
+
+		probes->steps = steps_of(root, rel);
+		probes->known = true;
+		MemoryContextSwitchTo(old);
+	}
+	return probes->steps;
+}
+
+/* Of these, the ones that take rows of outerrel. */
 static List *
 inner_candidates(PlannerInfo *root, RelOptInfo *outerrel, RelOptInfo *innerrel)
 {
-	if (anago_append_eligible(root, innerrel))
-		return append_candidates(root, outerrel, innerrel);
-	if (anago_rel_eligible(root, innerrel))
-		return table_candidates(root, outerrel, innerrel);
-	return NIL;
+	List	   *result = NIL;
+	ListCell   *lc;
+
+	foreach(lc, known_steps(root, innerrel))
+	{
+		if (takes_rows_of(anago_step_inner(lfirst(lc)), outerrel))
+			result = lappend(result, lfirst(lc));
+	}
+	return result;
 }
 
 static List *
@@ -310,6 +363,12 @@ try_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer,
 			return;
 	}
 	show_whole(outer, &shown);
+	if (!anago_join_may_win(root, joinrel, outer, candidate, jointype,
+							extra->inner_unique, pathkeys, required, partial))
+	{
+		*outer = shown;
+		return;
+	}
 	anago_initial_cost_nestloop(root, &workspace, jointype, outer, inner,
 								extra);
 	nest = create_nestloop_path(root, joinrel, jointype, &workspace, extra,
@@ -391,13 +450,12 @@ anago_add_join_paths(PlannerInfo *root, RelOptInfo *joinrel,
 		jointype != JOIN_SEMI && jointype != JOIN_ANTI &&
 		jointype != JOIN_UNIQUE_OUTER)
 		return;
-	if (!anago_level_eligible(root) ||
-		!anago_join_eligible(root, joinrel) ||
-		!anago_quals_eligible(root, extra->restrictlist))
+	if (!is_probed_by(innerrel, outerrel) || anago_nothing_overlaps() ||
+		!anago_level_eligible(root))
 		return;
-
 	inners = inner_candidates(root, outerrel, innerrel);
-	if (inners == NIL || anago_nothing_overlaps())
+	if (inners == NIL || !anago_join_eligible(root, joinrel) ||
+		!anago_quals_eligible(root, extra->restrictlist))
 		return;
 	outers = outer_candidates(root, outerrel, jointype, extra->sjinfo);
 	partial_outers = partial_outer_candidates(root, joinrel, outerrel, jointype);

@@ -68,6 +68,7 @@ anago_make_step(IndexPath *ipath, JoinType jointype)
 
 	step->ipath = ipath;
 	step->jointype = jointype;
+	step->facts = anago_no_facts();
 	step->cold = 1.0;
 	step->dive.ratio = step->dive.join_ratio = 1.0;
 	return step;
@@ -319,22 +320,36 @@ make_scan_path(PlannerInfo *root, RelOptInfo *rel, IndexPath *ipath)
 	return apath;
 }
 
+/* The same path once more: one that is submitted may be freed. */
+static AnagoPath *
+copy_path(const AnagoPath *apath)
+{
+	AnagoPath  *copy = palloc(sizeof(AnagoPath));
+
+	*copy = *apath;
+	return copy;
+}
+
 static void
 add_scan_path(PlannerInfo *root, RelOptInfo *rel, IndexPath *ipath)
 {
+	bool		keeps_order = anago_order_eligible(ipath);
 	AnagoPath  *apath;
+	AnagoPath  *ordered;
 
+	if (ipath->indexclauses == NIL && !anago_debug_force && !keeps_order)
+		return;
+	apath = make_scan_path(root, rel, ipath);
+	ordered = keeps_order ? copy_path(apath) : NULL;
 	if (ipath->indexclauses != NIL || anago_debug_force)
 	{
-		apath = make_scan_path(root, rel, ipath);
 		anago_submit_partial_twin(root, rel, apath);
 		anago_submit_path(rel, apath);
 	}
-	if (anago_order_eligible(ipath))
+	if (ordered != NULL)
 	{
-		apath = make_scan_path(root, rel, ipath);
-		anago_keep_order(root, apath, ipath->path.pathkeys, NULL);
-		anago_submit_path(rel, apath);
+		anago_keep_order(root, ordered, ipath->path.pathkeys, NULL);
+		anago_submit_path(rel, ordered);
 	}
 }
 

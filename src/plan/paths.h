@@ -47,6 +47,9 @@
 /* Scheduler, queues and the first reads of a small window: in page reads. */
 #define ANAGO_SETUP_PAGES		2.0
 
+/* By which part of its cost a step is dearer where it keeps an order. */
+#define ANAGO_ORDER_PART		0.02
+
 /* anago.debug_force: what a path costs, as a fraction of its real cost. */
 #define ANAGO_FORCED_COST_FACTOR	1e-6
 
@@ -55,6 +58,7 @@ typedef struct AnagoPathStep
 	IndexPath  *ipath;			/* of the only table, or of the first member */
 	AppendPath *append;			/* NULL: there is one table only */
 	List	   *members;		/* IndexPaths, where append is not NULL */
+	AnagoStepFacts *facts;		/* shared by copies of the step */
 	AnagoDive	dive;			/* what its index says of it */
 	double		cold;			/* 0 to 1: share of its pages that may have to be
 								 * waited for */
@@ -83,6 +87,9 @@ typedef struct AnagoPath
 	Cost		shared_cost;	/* of total_cost, what processes would share */
 	Cost		ramp;			/* what its last step adds to the costs if the
 								 * query may stop early, and has not added yet */
+
+	Cost		deferred;		/* of startup, what counts as run cost, as all rows
+								 * will be taken */
 
 	/*
 	 * Rows as index dives see them, for the probes of the steps that follow.
@@ -156,6 +163,7 @@ extern void anago_cost_join(PlannerInfo *root, AnagoPath *path,
 							const NestPath *nest, SpecialJoinInfo *sjinfo);
 extern void anago_keep_order(PlannerInfo *root, AnagoPath *path, List *pathkeys,
 							 const Path *outer);
+extern double anago_own_rows(const Path *outer);
 extern double anago_parallel_divisor(int workers);
 extern bool anago_is_worth_workers(const AnagoPath *path);
 extern int	anago_parallel_workers(const AnagoPath *path);
@@ -169,6 +177,18 @@ extern Cost anago_ramp_of_step(int nsteps, Cost random_page, double gain,
 							   Cost saved);
 extern void anago_add_ramp(const PlannerInfo *root, AnagoPath *path,
 						   List *pathkeys);
+
+/* Of a scan that keeps its order, if a known number of rows is wanted. */
+extern void anago_price_first_rows(PlannerInfo *root, AnagoPath *path);
+
+/*
+ * bound.c: might an AnagoJoin of that step be worth building?  `outer` shows what it
+ * costs in all processes together.
+ */
+extern bool anago_join_may_win(PlannerInfo *root, RelOptInfo *joinrel,
+							   const Path *outer, const AnagoPathStep *step,
+							   JoinType jointype, bool inner_unique,
+							   List *pathkeys, Relids required, bool partial);
 
 /* create.c */
 extern const CustomPathMethods anago_scan_path_methods;

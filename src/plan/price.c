@@ -68,10 +68,10 @@
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/paths.h"
-#include "utils/spccache.h"
 
 #include "compat.h"
 #include "guc.h"
+#include "plan/memo.h"
 #include "plan/price.h"
 
 /* Reads of one step that wait for each other: leaf, heap. */
@@ -82,14 +82,6 @@
 
 /* CPU cost of coming back to a page for one more row: in operators. */
 #define ANAGO_VISIT_OPERATORS	20.0
-
-static AnagoExpectOverlap expect_overlap = NULL;
-
-void
-anago_price_init(AnagoExpectOverlap expect)
-{
-	expect_overlap = expect;
-}
 
 /*
  * A step's table and index that are small: in blocks, and as a share of
@@ -193,7 +185,7 @@ heap_io(PlannerInfo *root, const IndexPath *ipath, Selectivity selectivity,
 	double		random_page;
 	double		seq_page;
 
-	get_tablespace_page_costs(rel->reltablespace, &random_page, &seq_page);
+	anago_page_costs(rel, &random_page, &seq_page);
 	*worst = random_page * visited *
 		index_pages_fetched(clamp_row_est(selectivity * rel->tuples), rel->pages,
 							(double) ipath->indexinfo->pages, root);
@@ -206,7 +198,7 @@ index_io(const IndexPath *ipath, Selectivity selectivity)
 {
 	double		random_page;
 
-	get_tablespace_page_costs(ipath->path.parent->reltablespace, &random_page, NULL);
+	anago_page_costs(ipath->path.parent, &random_page, NULL);
 	return ceil(selectivity * ipath->indexinfo->pages) * random_page;
 }
 
@@ -270,7 +262,7 @@ anago_gain(void)
 		return gain;
 	if (anago_mode != ANAGO_MODE_OOO)
 		return 1.0;
-	return Max(1.0, Min(gain, expect_overlap(anago_max_inflight_reads)));
+	return Max(1.0, Min(gain, anago_kept_overlap(anago_max_inflight_reads)));
 }
 
 bool
@@ -318,7 +310,7 @@ anago_scan_may_gain(const IndexPath *ipath)
 	const Path *path = &ipath->path;
 	double		random_page;
 
-	get_tablespace_page_costs(path->parent->reltablespace, &random_page, NULL);
+	anago_page_costs(path->parent, &random_page, NULL);
 	return path->total_cost - path->startup_cost >
 		random_page * (ANAGO_SETUP_PAGES + ANAGO_DEPENDENT_READS);
 }
@@ -357,8 +349,7 @@ price_scan(const AnagoPathStep *step, Cost cpu, const ScanIo *io, double tuples)
 	Cost		work;
 	AnagoPrice		price;
 
-	get_tablespace_page_costs(step->ipath->path.parent->reltablespace,
-							  &random_page, &seq_page);
+	anago_page_costs(step->ipath->path.parent, &random_page, &seq_page);
 	work = page_cpu(waits, random_page) +
 		visit_cpu(step->ipath, io, random_page, tuples);
 	price.core = cpu + io->sequential + io->random;
@@ -392,10 +383,10 @@ anago_price_scan(PlannerInfo *root, AnagoPathStep *step)
 	ScanIo		split;
 	AnagoPrice	price;
 
-	step->cold = anago_cold_share(root, list_make1(step->ipath));
+	step->cold = anago_cold_share(root, list_make1(step->ipath), step->facts);
 	split_scan_io(root, step->ipath, io, &split);
 	price = price_scan(step, run - io, &split, tuples_fetched(step->ipath));
-	anago_dive(root, step->ipath, run, NULL, &step->dive);
+	anago_dive(root, step->ipath, step->facts, run, NULL, &step->dive);
 	if (step->dive.known)
 	{
 		AnagoPrice	dived = price_dived_scan(root, step, split.correlated);
@@ -403,6 +394,21 @@ anago_price_scan(PlannerInfo *root, AnagoPathStep *step)
 		price = settle(&price, &dived);
 	}
 	return price;
+}
+
+AnagoPrice
+anago_price_part(PlannerInfo *root, const AnagoPathStep *step, double part)
+{
+	IndexPath  *ipath = step->ipath;
+	double		tuples = part * (step->dive.known ? step->dive.entries :
+								 tuples_fetched(ipath));
+	ScanIo		io;
+
+	split_scan_io(root, ipath, probe_io(root, ipath), &io);
+	scan_io_of(root, ipath, tuples / Max(ipath->path.parent->tuples, 1.0),
+			   io.correlated, &io);
+	return price_scan(step, cpu_cost_of(root, ipath, tuples,
+										ipath->path.rows * part), &io, tuples);
 }
 
 /*
@@ -453,8 +459,7 @@ saved_by_table(const IndexPath *ipath, Cost io, double cold, Cost *for_pages)
 	Cost		waits;
 	Cost		work;
 
-	get_tablespace_page_costs(ipath->path.parent->reltablespace,
-							  &random_page, &seq_page);
+	anago_page_costs(ipath->path.parent, &random_page, &seq_page);
 	waits = waits_of_step(ipath, io, random_page) * cold;
 	work = page_cpu(waits, random_page);
 	*for_pages += work;
@@ -464,12 +469,16 @@ saved_by_table(const IndexPath *ipath, Cost io, double cold, Cost *for_pages)
 Cost
 anago_step_io(PlannerInfo *root, const AnagoPathStep *step)
 {
-	Cost		io = 0;
+	AnagoStepFacts *facts = step->facts;
 	ListCell   *lc;
 
-	foreach(lc, anago_step_ipaths(step))
-		io += probe_io(root, lfirst(lc));
-	return io;
+	if (facts->io < 0)
+	{
+		facts->io = 0;
+		foreach(lc, anago_step_ipaths(step))
+			facts->io += probe_io(root, lfirst(lc));
+	}
+	return facts->io;
 }
 
 /*
@@ -547,7 +556,7 @@ dived_step(PlannerInfo *root, const AnagoPathStep *step,
 	double		pages;
 	AnagoProbesCost	cost;
 
-	get_tablespace_page_costs(rel->reltablespace, &random_page, NULL);
+	anago_page_costs(rel, &random_page, NULL);
 	pages = index_pages_fetched(Max(leaves, 1.0) * loops, index->pages,
 								index->pages, root) +
 		index_pages_fetched(Max(blocks, 1.0) * loops, rel->pages,
@@ -570,12 +579,12 @@ anago_price_step(PlannerInfo *root, AnagoPathStep *step,
 {
 	AnagoPrice	price;
 
-	step->cold = anago_cold_share(root, anago_step_ipaths(step));
+	step->cold = anago_cold_share(root, anago_step_ipaths(step), step->facts);
 	price = price_step(root, step, core, setup);
 	if (step->append != NULL)
 		return price;
 
-	anago_dive(root, step->ipath, core->probes, sjinfo, &step->dive);
+	anago_dive(root, step->ipath, step->facts, core->probes, sjinfo, &step->dive);
 	if (step->dive.known || own_loops != core->loops)
 	{
 		AnagoProbesCost cost = dived_step(root, step, core, own_loops);

@@ -30,8 +30,6 @@ typedef struct AnagoProbesCost
 	Cost		io;
 } AnagoProbesCost;
 
-extern void anago_price_init(AnagoExpectOverlap expect_overlap);
-
 /* How many reads overlap. */
 extern double anago_gain(void);
 
@@ -40,6 +38,10 @@ extern Cost anago_step_io(PlannerInfo *root, const AnagoPathStep *step);
 
 /* The first step, without startup. */
 extern AnagoPrice anago_price_scan(PlannerInfo *root, AnagoPathStep *step);
+
+/* Of that scan, which has been priced, such a part: 0 to 1. */
+extern AnagoPrice anago_price_part(PlannerInfo *root, const AnagoPathStep *step,
+								   double part);
 
 /*
  * A step that is probed.  `core` is by core's numbers of rows; own_loops probes

@@ -249,12 +249,10 @@ anago_not_found_by(List *ipaths)
 static AnagoPath *
 make_arm(PlannerInfo *root, RelOptInfo *rel, IndexPath *ipath, List *before)
 {
-	AnagoPathStep *step = palloc0(sizeof(AnagoPathStep));
+	AnagoPathStep *step = anago_make_step(ipath, JOIN_INNER);
 	AnagoPath  *apath;
 	QualCost	cost;
 
-	step->ipath = ipath;
-	step->jointype = JOIN_INNER;
 	step->found_before = list_copy(before);
 	apath = anago_make_path(rel, NULL, list_make1(step), &anago_scan_path_methods);
 	anago_cost_scan(root, apath);

@@ -1,0 +1,124 @@
+/*-------------------------------------------------------------------------
+ *
+ * memo.c
+ *	  What is found out once for a query level, and asked for each join.
+ *
+ * A join of n tables asks for its tables' index paths some n * 2^n times, and
+ * they stay the same all the while: which may be a step, how much of them is
+ * cached, what their indexes say.  Core has no place for that before 19, so
+ * it is kept beside, for the level that is being planned, in the memory of its
+ * PlannerInfo; when that goes, so does the memo.  (GEQO plans joins in memory
+ * of their own; what is found out about a table outlives it.)
+ *
+ * One level is kept.  A subquery is planned as a whole before joins of the
+ * level above it are.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "utils/memutils.h"
+#include "utils/spccache.h"
+
+#include "plan/memo.h"
+
+typedef struct KeptMemo
+{
+	AnagoMemo	memo;
+	MemoryContextCallback gone;
+} KeptMemo;
+
+static KeptMemo *kept = NULL;
+
+static uint64 planning_number = 1;
+
+void
+anago_begin_planning(void)
+{
+	planning_number++;
+}
+
+uint64
+anago_planning_number(void)
+{
+	return planning_number;
+}
+
+void
+anago_page_costs(const RelOptInfo *rel, double *random_page, double *seq_page)
+{
+	Oid			tablespace = rel->reltablespace;
+	static uint64 of_planning = 0;
+	static Oid	of_tablespace;
+	static double of_random;
+	static double of_seq;
+
+	if (of_planning != planning_number || of_tablespace != tablespace)
+	{
+		get_tablespace_page_costs(tablespace, &of_random, &of_seq);
+		of_planning = planning_number;
+		of_tablespace = tablespace;
+	}
+	if (random_page)
+		*random_page = of_random;
+	if (seq_page)
+		*seq_page = of_seq;
+}
+
+static AnagoExpectOverlap expect_overlap = NULL;
+
+void
+anago_memo_init(AnagoExpectOverlap expect)
+{
+	expect_overlap = expect;
+}
+
+int
+anago_kept_overlap(int most)
+{
+	static uint64 of_planning = 0;
+	static int	of_most;
+	static int	overlap;
+
+	if (of_planning != planning_number || of_most != most)
+	{
+		overlap = expect_overlap(most);
+		of_planning = planning_number;
+		of_most = most;
+	}
+	return overlap;
+}
+
+/* The memory of some memo is given back. */
+static void
+forget(void *arg)
+{
+	if (kept == arg)
+		kept = NULL;
+}
+
+MemoryContext
+anago_memo_context(PlannerInfo *root)
+{
+	return GetMemoryChunkContext(root);
+}
+
+AnagoMemo *
+anago_memo(PlannerInfo *root)
+{
+	MemoryContext context = anago_memo_context(root);
+	int			nrels = root->simple_rel_array_size;
+	AnagoMemo  *memo;
+
+	if (kept != NULL && kept->memo.root == root && kept->memo.nrels == nrels)
+		return &kept->memo;
+	kept = MemoryContextAllocZero(context, sizeof(KeptMemo));
+	memo = &kept->memo;
+	memo->root = root;
+	memo->nrels = nrels;
+	memo->probes = MemoryContextAllocZero(context, nrels * sizeof(AnagoProbes));
+	kept->gone.func = forget;
+	kept->gone.arg = kept;
+	MemoryContextRegisterResetCallback(context, &kept->gone);
+	return memo;
+}

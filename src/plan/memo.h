@@ -1,0 +1,58 @@
+/*-------------------------------------------------------------------------
+ *
+ * memo.h
+ *	  What is found out once for a query level, and asked for each join.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ANAGO_MEMO_H
+#define ANAGO_MEMO_H
+
+#include "postgres.h"
+
+#include "nodes/pathnodes.h"
+
+#include "plan/plan.h"
+
+typedef enum AnagoAnswer
+{
+	ANAGO_NOT_ASKED,
+	ANAGO_NO,
+	ANAGO_YES
+} AnagoAnswer;
+
+/* Steps that probe one relation, as AnagoPathSteps. */
+typedef struct AnagoProbes
+{
+	bool		known;
+	List	   *steps;
+} AnagoProbes;
+
+typedef struct AnagoMemo
+{
+	const PlannerInfo *root;
+	AnagoAnswer effects;		/* is there anything in it that must not be
+								 * evaluated ahead of demand? */
+	int			nrels;
+	AnagoProbes *probes;		/* by relid */
+} AnagoMemo;
+
+/* Of this level; valid until another level is asked for. */
+extern AnagoMemo *anago_memo(PlannerInfo *root);
+
+/* Each planning has another number, also one within another. */
+extern void anago_begin_planning(void);
+extern uint64 anago_planning_number(void);
+
+/* As core's function, whose answer stays the same while a query is planned. */
+extern void anago_page_costs(const RelOptInfo *rel, double *random_page,
+							 double *seq_page);
+
+/* The same of the reads that the I/O method can keep going. */
+extern void anago_memo_init(AnagoExpectOverlap expect_overlap);
+extern int	anago_kept_overlap(int most);
+
+/* Where what a memo keeps must be allocated. */
+extern MemoryContext anago_memo_context(PlannerInfo *root);
+
+#endif							/* ANAGO_MEMO_H */
