@@ -110,6 +110,22 @@ LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION anago_resident(regclass) IS
 	'share of the blocks of a table or index that is cached, 0 to 1, as planning sees it';
 
+CREATE FUNCTION anago_explain_why(
+	query text,
+	OUT relation text,
+	OUT path text,
+	OUT cost double precision,
+	OUT cheapest text,
+	OUT cheapest_cost double precision,
+	OUT why text
+)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'anago_explain_why'
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION anago_explain_why(text) IS
+	'plan a query, as EXPLAIN does, and tell for each table and join which plans of anago were thought of, what they cost against the cheapest, and why others were not';
+
 REVOKE ALL ON FUNCTION anago_index_groups(regclass) FROM PUBLIC;
 REVOKE ALL ON FUNCTION anago_resident(regclass) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION anago_index_groups(regclass) TO pg_read_all_stats;

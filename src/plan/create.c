@@ -97,6 +97,8 @@ plan_pipeline(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
 	Plan	   *child = desc->child_source ? linitial(custom_plans) : NULL;
 	bool		join = best_path->methods == &anago_join_path_methods;
 
+	anago_why_used(apath);
+
 	/* core has put a gate above a scan */
 	if (!join)
 		desc->gate = NIL;

@@ -20,6 +20,7 @@
  *		price.c		what the work of one step costs
  *		dive.c		how many entries a step finds, asked of its index
  *		ramp.c		what the first rows cost
+ *		why.c		anago_explain_why(): what became of which path
  *		create.c	from the winning path to the plan node
  *		steps.c		a step's keys and conditions, out of core's index scan
  *		wide.c		columns of the wide row
@@ -68,6 +69,7 @@ plan_query(ANAGO_PLANNER_PARAMS)
 {
 	bool		outer = scrollable;
 	bool		outer_of_cursor = of_cursor;
+	volatile bool kept = false;
 	PlannedStmt *result;
 
 	/* also if this query has no use for us: plans that are kept may have */
@@ -77,15 +79,18 @@ plan_query(ANAGO_PLANNER_PARAMS)
 	scrollable = (cursorOptions & CURSOR_OPT_SCROLL) != 0;
 	of_cursor = (cursorOptions & CURSOR_OPT_FAST_PLAN) != 0;
 	anago_begin_planning();
+	anago_why_begin();
 	PG_TRY();
 	{
 		if (prev_planner_hook)
 			result = prev_planner_hook(ANAGO_PLANNER_ARGS);
 		else
 			result = standard_planner(ANAGO_PLANNER_ARGS);
+		kept = true;
 	}
 	PG_FINALLY();
 	{
+		anago_why_end(kept);
 		scrollable = outer;
 		of_cursor = outer_of_cursor;
 		anago_begin_planning();
@@ -97,8 +102,10 @@ plan_query(ANAGO_PLANNER_PARAMS)
 }
 
 static bool
-takes_part(void)
+takes_part(PlannerInfo *root, RelOptInfo *rel)
 {
+	if (scrollable)
+		anago_why_not(root, rel, InvalidOid, "it is a cursor that can scroll");
 	return anago_enable && !scrollable && anago_is_installed();
 }
 
@@ -107,7 +114,9 @@ rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 {
 	if (prev_rel_hook)
 		prev_rel_hook(root, rel, rti, rte);
-	if (rel->indexlist == NIL || !takes_part())
+	if (rel->indexlist == NIL)
+		anago_why_not(root, rel, InvalidOid, "it has no index");
+	if (rel->indexlist == NIL || !takes_part(root, rel))
 		return;
 	if (!of_cursor)
 		anago_add_union_paths(root, rel);
@@ -124,7 +133,7 @@ join_pathlist(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
 		prev_join_hook(root, joinrel, outerrel, innerrel, jointype, extra);
 	/* a parent's indexes are its members', of which it may know nothing */
 	if ((innerrel->indexlist != NIL || anago_is_append(root, innerrel)) &&
-		takes_part())
+		takes_part(root, joinrel))
 		anago_add_join_paths(root, joinrel, outerrel, innerrel, jointype, extra);
 }
 

@@ -367,6 +367,8 @@ try_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer,
 							extra->inner_unique, pathkeys, required, partial))
 	{
 		*outer = shown;
+		anago_why_not(root, joinrel, candidate->ipath->indexinfo->indexoid,
+					  "a join by this index: even a lower bound of its cost is above a path that is there");
 		return;
 	}
 	anago_initial_cost_nestloop(root, &workspace, jointype, outer, inner,
@@ -406,15 +408,15 @@ try_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer,
 		anago_keep_order(root, apath, pathkeys, outer);
 	*outer = shown;
 	if (partial)
-		anago_submit_partial_path(joinrel, apath);
+		anago_submit_partial_path(root, joinrel, apath);
 	else if (ordered)
-		anago_submit_path(joinrel, apath);
+		anago_submit_path(root, joinrel, apath);
 	else
 	{
 		apath->has_twin = has_twin;
 		if (required == NULL)
 			anago_submit_partial_twin(root, joinrel, apath);
-		anago_submit_path(joinrel, apath);
+		anago_submit_path(root, joinrel, apath);
 	}
 	pfree(nest);
 }
@@ -449,14 +451,21 @@ anago_add_join_paths(PlannerInfo *root, RelOptInfo *joinrel,
 	if (jointype != JOIN_INNER && jointype != JOIN_LEFT &&
 		jointype != JOIN_SEMI && jointype != JOIN_ANTI &&
 		jointype != JOIN_UNIQUE_OUTER)
+	{
+		anago_why_not(root, joinrel, InvalidOid, "a right or full join, the other way round");
 		return;
+	}
 	if (!is_probed_by(innerrel, outerrel) || anago_nothing_overlaps() ||
 		!anago_level_eligible(root))
 		return;
 	inners = inner_candidates(root, outerrel, innerrel);
 	if (inners == NIL || !anago_join_eligible(root, joinrel) ||
 		!anago_quals_eligible(root, extra->restrictlist))
+	{
+		anago_why_not(root, joinrel, InvalidOid,
+					  "a table or condition of it does not qualify: see the limitations");
 		return;
+	}
 	outers = outer_candidates(root, outerrel, jointype, extra->sjinfo);
 	partial_outers = partial_outer_candidates(root, joinrel, outerrel, jointype);
 	unique = jointype == JOIN_UNIQUE_OUTER;

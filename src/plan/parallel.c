@@ -97,7 +97,7 @@ anago_submit_partial_twin(PlannerInfo *root, RelOptInfo *rel, AnagoPath *apath)
 		return;
 	unit = with_unit_source(root, rel, apath);
 	if (unit != NULL)
-		apath->has_twin = anago_submit_partial_path(rel, unit);
+		apath->has_twin = anago_submit_partial_path(root, rel, unit);
 }
 
 /*
@@ -128,12 +128,14 @@ anago_make_partial_path(const AnagoPath *apath)
 
 /* Hand it to the competition, if there is one. */
 bool
-anago_submit_partial_path(RelOptInfo *rel, const AnagoPath *apath)
+anago_submit_partial_path(PlannerInfo *root, RelOptInfo *rel,
+						  const AnagoPath *apath)
 {
 	AnagoPath  *partial = anago_make_partial_path(apath);
 
 	if (partial == NULL)
 		return false;
+	anago_why_built(root, partial);
 	add_partial_path(rel, &partial->cpath.path);
 	return true;
 }

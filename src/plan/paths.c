@@ -132,9 +132,10 @@ anago_force_cost(AnagoPath *apath)
 
 /* Hand a finished path, for one process, to the competition. */
 void
-anago_submit_path(RelOptInfo *rel, AnagoPath *apath)
+anago_submit_path(PlannerInfo *root, RelOptInfo *rel, AnagoPath *apath)
 {
 	anago_force_cost(apath);
+	anago_why_built(root, apath);
 	add_path(rel, &apath->cpath.path);
 }
 
@@ -344,13 +345,30 @@ add_scan_path(PlannerInfo *root, RelOptInfo *rel, IndexPath *ipath)
 	if (ipath->indexclauses != NIL || anago_debug_force)
 	{
 		anago_submit_partial_twin(root, rel, apath);
-		anago_submit_path(rel, apath);
+		anago_submit_path(root, rel, apath);
 	}
 	if (ordered != NULL)
 	{
 		anago_keep_order(root, ordered, ipath->path.pathkeys, NULL);
-		anago_submit_path(rel, ordered);
+		anago_submit_path(root, rel, ordered);
 	}
+}
+
+/* Does the query, and does the table, qualify? */
+static bool
+may_have_paths(PlannerInfo *root, RelOptInfo *rel)
+{
+	const char *reason = NULL;
+
+	if (!anago_level_eligible(root))
+		reason = "rows are locked or changed";
+	else if (!anago_rel_eligible(root, rel))
+		reason = "not a plain table, or a select list that must not be evaluated ahead of demand";
+	else if (anago_nothing_overlaps())
+		reason = "reads cannot overlap here";
+	if (reason != NULL)
+		anago_why_not(root, rel, InvalidOid, reason);
+	return reason == NULL;
 }
 
 void
@@ -361,9 +379,11 @@ anago_add_scan_paths(PlannerInfo *root, RelOptInfo *rel)
 	bool		remake = should_remake(rel, ipaths);
 	ListCell   *lc;
 
-	if ((candidates == NIL && !remake) ||
-		!anago_level_eligible(root) || !anago_rel_eligible(root, rel) ||
-		anago_nothing_overlaps())
+	if (candidates == NIL && !remake)
+		anago_why_not(root, rel, InvalidOid, ipaths == NIL ?
+					  "no condition or order that an index could serve" :
+					  "too few pages to wait for, or conditions with values of other tables only");
+	if ((candidates == NIL && !remake) || !may_have_paths(root, rel))
 		return;
 
 	if (remake)
@@ -371,7 +391,12 @@ anago_add_scan_paths(PlannerInfo *root, RelOptInfo *rel)
 								 scan_candidates(anago_remake_index_paths(root, rel)));
 	foreach(lc, candidates)
 	{
-		if (anago_index_path_eligible(root, lfirst(lc)))
-			add_scan_path(root, rel, lfirst(lc));
+		IndexPath  *ipath = lfirst(lc);
+
+		if (anago_index_path_eligible(root, ipath))
+			add_scan_path(root, rel, ipath);
+		else
+			anago_why_not(root, rel, ipath->indexinfo->indexoid,
+						  "no B-tree, or a condition that must not be evaluated ahead of demand");
 	}
 }

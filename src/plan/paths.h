@@ -125,7 +125,7 @@ extern AnagoPathStep *anago_make_step(IndexPath *ipath, JoinType jointype);
 extern AnagoPath *anago_make_path(RelOptInfo *rel, Path *source, List *steps,
 								  const CustomPathMethods *methods);
 extern void anago_force_cost(AnagoPath *path);
-extern void anago_submit_path(RelOptInfo *rel, AnagoPath *path);
+extern void anago_submit_path(PlannerInfo *root, RelOptInfo *rel, AnagoPath *path);
 extern void anago_drop_core_paths(RelOptInfo *rel);
 extern void anago_add_scan_paths(PlannerInfo *root, RelOptInfo *rel);
 extern List *anago_remake_paths(PlannerInfo *root, RelOptInfo *rel);
@@ -146,7 +146,8 @@ extern bool anago_partial_possible(const RelOptInfo *rel);
 extern void anago_submit_partial_twin(PlannerInfo *root, RelOptInfo *rel,
 									  AnagoPath *path);
 extern AnagoPath *anago_make_partial_path(const AnagoPath *apath);
-extern bool anago_submit_partial_path(RelOptInfo *rel, const AnagoPath *apath);
+extern bool anago_submit_partial_path(PlannerInfo *root, RelOptInfo *rel,
+									  const AnagoPath *apath);
 
 /* price.c: would a pipeline have no advantage at all? */
 extern bool anago_nothing_overlaps(void);
@@ -217,6 +218,46 @@ static inline List *
 anago_step_ipaths(const AnagoPathStep *step)
 {
 	return step->append ? step->members : list_make1(step->ipath);
+}
+
+/*
+ * why.c: notes for anago_explain_why().  While nobody asks, each of these costs the
+ * test of a flag.
+ */
+extern bool anago_why_asked;
+
+/* Around each planning; `kept`: it has ended well. */
+extern void anago_why_begin(void);
+extern void anago_why_end(bool kept);
+
+extern void anago_note_built(PlannerInfo *root, const AnagoPath *apath);
+extern void anago_note_used(const AnagoPath *apath);
+extern void anago_note_not(PlannerInfo *root, RelOptInfo *rel, Oid index,
+						   const char *reason);
+
+/* A path of ours was made, and is about to be submitted. */
+static inline void
+anago_why_built(PlannerInfo *root, const AnagoPath *apath)
+{
+	if (anago_why_asked)
+		anago_note_built(root, apath);
+}
+
+/* It has become a plan. */
+static inline void
+anago_why_used(const AnagoPath *apath)
+{
+	if (anago_why_asked)
+		anago_note_used(apath);
+}
+
+/* There is none for a relation, or none by this index; InvalidOid: by any. */
+static inline void
+anago_why_not(PlannerInfo *root, RelOptInfo *rel, Oid index,
+			  const char *reason)
+{
+	if (anago_why_asked)
+		anago_note_not(root, rel, index, reason);
 }
 
 /* Is it one of ours? */
