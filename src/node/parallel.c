@@ -135,17 +135,21 @@ spec_for(CustomScanState *node, const ParallelContext *pcxt)
 {
 	AnagoScanState *state = (AnagoScanState *) node;
 	AnagoWanted wanted = anago_node_wanted(state);
+	bool		in_order = state->desc->order != ANAGO_ORDER_NONE;
 	AnagoSegmentSpec spec;
 
 	spec.node = node->ss.ps.plan->plan_node_id;
 	spec.nparticipants = pcxt->nworkers + 1;
 	spec.counters_size = anago_counters_size(state->desc->nsteps);
-	spec.in_parts = anago_mode == ANAGO_MODE_STATIC;
+	spec.in_order = in_order;
+	spec.source_item = in_order && !state->desc->child_source;
+	spec.in_parts = anago_mode == ANAGO_MODE_STATIC && !in_order;
 	spec.source_size = spec.in_parts ?
 		anago_pipeline_op(state->pipeline, 0)->kind->source_size : 0;
 	spec.nparts = parts_for(pcxt);
 	spec.max_inflight = anago_max_inflight_reads;
-	spec.may_stop = wanted.may_stop;
+	/* a merge gives no row until all processes have given one: all begin at once */
+	spec.may_stop = wanted.may_stop && !in_order;
 	spec.wanted = wanted.rows;
 	spec.together = wanted.any_order;
 	return spec;

@@ -16,6 +16,9 @@
  * is done; rows are moved late and rarely, as each move costs two copies and
  * what the receiver's CPU caches do not hold.
  *
+ * Where each process is to give its rows in order, pieces of the source are all
+ * that is taken, and nobody waits for anybody.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -96,7 +99,7 @@ feed(void *arg)
 
 		return first->kind->more(first);
 	}
-	if (!anago_share_has_work(pipeline->peers.share))
+	if (pipeline->peers.in_order || !anago_share_has_work(pipeline->peers.share))
 		return false;
 	messages = read_messages(pipeline);
 	items = enter_items(pipeline);
@@ -133,7 +136,7 @@ tick(void *arg, int nlive)
 	if (anago_share_stopped(peers->share))
 		return false;
 	peers->give_to = -1;
-	if (!peers->in_parts)
+	if (anago_peers_exchange(pipeline))
 		peers->give_to = anago_share_balance(peers->share, nlive, &peers->give_n);
 	tell_used(pipeline);
 	anago_pipeline_publish(pipeline);
@@ -160,7 +163,7 @@ anago_peers_more(AnagoPipeline *pipeline)
 
 		if (!stop && feed(pipeline))
 			return true;
-		if (!stop && !pipeline->peers.in_parts && anago_share_wait(share))
+		if (!stop && anago_peers_exchange(pipeline) && anago_share_wait(share))
 			continue;
 		if (anago_share_leave(share, stop))
 			return false;

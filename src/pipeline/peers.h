@@ -28,6 +28,13 @@ extern PGDLLEXPORT bool anago_peers_more(AnagoPipeline *pipeline);
  */
 extern PGDLLEXPORT bool anago_peers_give(AnagoPipeline *pipeline, int step, AnagoRow *row);
 
+/* Do rows and pieces of work go from one process to another at all? */
+static inline bool
+anago_peers_exchange(const AnagoPipeline *pipeline)
+{
+	return !pipeline->peers.in_parts && !pipeline->peers.in_order;
+}
+
 /* The same of a row that a step has accepted; true: it is done with here. */
 static inline bool
 anago_peers_given(AnagoPipeline *pipeline, int step, AnagoRow *row)

@@ -236,6 +236,7 @@ begin_engine(AnagoPipeline *pipeline)
 		peers->share = anago_share_attach(peers->segment, peers->pool,
 										  peers->participant, peers->patient);
 		peers->in_parts = peers->segment->in_parts;
+		peers->in_order = peers->segment->in_order;
 		budget = &peers->segment->budget;
 		anago_peers_meet(pipeline, &meet);
 	}
@@ -442,7 +443,7 @@ anago_pipeline_leave(AnagoPipeline *pipeline)
 	end_engine(pipeline);
 	anago_share_end(pipeline->peers.share);
 	pipeline->peers.share = NULL;
-	pipeline->peers.in_parts = false;
+	pipeline->peers.in_parts = pipeline->peers.in_order = false;
 	pipeline->peers.give_to = -1;
 	pipeline->peers.joined = false;
 	pipeline->exhausted = true;

@@ -42,6 +42,8 @@ typedef struct AnagoPeers
 	int64		used;			/* blocks that the quota knows of */
 	AnagoShare *share;			/* while this process takes part */
 	bool		in_parts;		/* anago.mode = static, with a share */
+	bool		in_order;		/* each process gives its rows in order, with a
+								 * share */
 	int			give_to;		/* participant that has too little to do, or
 								 * -1, */
 	int			give_n;			/* and how many rows it is to be given */

@@ -18,10 +18,29 @@
  */
 #define ENOUGH_PIECES	4
 
+StaticAssertDecl(offsetof(AnagoPoolItem, bytes) == sizeof(AnagoSharedItem) &&
+				 offsetof(AnagoSourceItem, bytes) == sizeof(AnagoSharedItem),
+				 "an item's bytes follow it");
+
 static inline bool
 in_use(uint32 generation)
 {
 	return (generation & 1) != 0;
+}
+
+static inline char *
+bytes_of(AnagoSharedItem *shared)
+{
+	return (char *) (shared + 1);
+}
+
+static AnagoSharedItem *
+shared_item(const AnagoShare *share, AnagoItem item)
+{
+	if (item.slot != ANAGO_SOURCE_SLOT)
+		return &share->pool->items[item.slot].item;
+	Assert(share->segment->source_item);
+	return anago_segment_source(share->segment);
 }
 
 void
@@ -29,7 +48,7 @@ anago_items_drop(AnagoPool *pool, int node)
 {
 	for (int i = 0; i < pool->nitems; i++)
 	{
-		AnagoSharedItem *shared = &pool->items[i];
+		AnagoSharedItem *shared = &pool->items[i].item;
 
 		LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
 		if (in_use(shared->generation) && shared->node == node)
@@ -38,11 +57,32 @@ anago_items_drop(AnagoPool *pool, int node)
 	}
 }
 
-bool
-anago_claim(AnagoShare *share, int n, bool in_parts, int *from, int *to)
+/* Numbers to be claimed, of `left`. */
+static uint32
+claim_size(const AnagoShare *share, int n, uint32 left, AnagoClaim size)
 {
-	AnagoSharedSource *source = &share->segment->source;
-	pg_atomic_uint32 *claimed = &source->claimed;
+	uint32		count = left / (CLAIM_PARTS * share->segment->nparticipants);
+	int			nparts = share->segment->source.nparts;
+
+	switch (size)
+	{
+		case ANAGO_CLAIM_SOME:
+			count = Min(count, ANAGO_CLAIM_MAX);
+			break;
+		case ANAGO_CLAIM_PART:
+			count = (n + nparts - 1) / nparts;
+			break;
+		case ANAGO_CLAIM_FEW:
+			count = Min(count, ANAGO_CLAIM_MAX_FEW);
+			break;
+	}
+	return Min(Max(count, 1), left);
+}
+
+bool
+anago_claim(AnagoShare *share, int n, AnagoClaim size, int *from, int *to)
+{
+	pg_atomic_uint32 *claimed = &share->segment->source.claimed;
 	uint32		first = pg_atomic_read_u32(claimed);
 	uint32		count;
 
@@ -50,12 +90,7 @@ anago_claim(AnagoShare *share, int n, bool in_parts, int *from, int *to)
 	{
 		if (first >= (uint32) n)
 			return false;
-		if (in_parts)
-			count = (n + source->nparts - 1) / source->nparts;
-		else
-			count = Min((n - first) / (CLAIM_PARTS * share->segment->nparticipants),
-						ANAGO_CLAIM_MAX);
-		count = Min(Max(count, 1), n - first);
+		count = claim_size(share, n, n - first, size);
 	} while (!pg_atomic_compare_exchange_u32(claimed, &first, first + count));
 
 	*from = first;
@@ -77,7 +112,7 @@ anago_item_welcome(const AnagoShare *share)
 
 	for (int i = 0; i < share->pool->nitems; i++)
 	{
-		const AnagoSharedItem *shared = &share->pool->items[i];
+		const AnagoSharedItem *shared = &share->pool->items[i].item;
 
 		if (!in_use(shared->generation))
 			slot = true;
@@ -95,7 +130,7 @@ anago_item_publish(AnagoShare *share, int op, const char *bytes, int nbytes,
 	Assert(batch->seq > 0 && batch->piece <= batch->last);
 	for (int i = 0; i < share->pool->nitems; i++)
 	{
-		AnagoSharedItem *shared = &share->pool->items[i];
+		AnagoSharedItem *shared = &share->pool->items[i].item;
 
 		if (in_use(shared->generation))
 			continue;
@@ -108,7 +143,7 @@ anago_item_publish(AnagoShare *share, int op, const char *bytes, int nbytes,
 		shared->node = share->segment->node;
 		shared->op = op;
 		shared->nbytes = nbytes;
-		memcpy(shared->bytes, bytes, nbytes);
+		memcpy(bytes_of(shared), bytes, nbytes);
 		shared->batch = *batch;
 		item->slot = i;
 		item->generation = share->entered[i] = ++shared->generation;
@@ -120,9 +155,10 @@ anago_item_publish(AnagoShare *share, int op, const char *bytes, int nbytes,
 }
 
 AnagoTaken
-anago_item_take(AnagoShare *share, AnagoItem item, AnagoBatch *to, int *piece)
+anago_item_take(AnagoShare *share, AnagoItem item, AnagoBatch *to, char *bytes,
+				int *piece)
 {
-	AnagoSharedItem *shared = &share->pool->items[item.slot];
+	AnagoSharedItem *shared = shared_item(share, item);
 	AnagoTaken	taken = ANAGO_TAKEN_END;
 
 	LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
@@ -136,7 +172,11 @@ anago_item_take(AnagoShare *share, AnagoItem item, AnagoBatch *to, int *piece)
 			shared->generation++;
 	}
 	if (taken != ANAGO_TAKEN_END && to->seq != shared->batch.seq)
+	{
 		*to = shared->batch;
+		if (bytes != NULL)
+			memcpy(bytes, bytes_of(shared), shared->nbytes);
+	}
 	if (taken == ANAGO_TAKEN_PIECE)
 		*piece = shared->batch.piece++;
 	LWLockRelease(&shared->lock);
@@ -144,9 +184,10 @@ anago_item_take(AnagoShare *share, AnagoItem item, AnagoBatch *to, int *piece)
 }
 
 bool
-anago_item_install(AnagoShare *share, AnagoItem item, const AnagoBatch *from)
+anago_item_install(AnagoShare *share, AnagoItem item, const AnagoBatch *from,
+				   const char *bytes, int nbytes)
 {
-	AnagoSharedItem *shared = &share->pool->items[item.slot];
+	AnagoSharedItem *shared = shared_item(share, item);
 	bool		installed = false;
 
 	Assert(from->piece <= from->last);
@@ -155,6 +196,11 @@ anago_item_install(AnagoShare *share, AnagoItem item, const AnagoBatch *from)
 	{
 		Assert(anago_pieces_left(&shared->batch) == 0);
 		shared->batch = *from;
+		if (bytes != NULL)
+		{
+			memcpy(bytes_of(shared), bytes, nbytes);
+			shared->nbytes = nbytes;
+		}
 		installed = true;
 	}
 	LWLockRelease(&shared->lock);
@@ -163,10 +209,24 @@ anago_item_install(AnagoShare *share, AnagoItem item, const AnagoBatch *from)
 	return installed;
 }
 
+bool
+anago_item_take_whole(AnagoShare *share, AnagoItem item)
+{
+	AnagoSharedItem *shared = shared_item(share, item);
+	bool		taken;
+
+	LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
+	taken = shared->generation == item.generation && shared->batch.seq == 0;
+	if (taken)
+		shared->generation++;
+	LWLockRelease(&shared->lock);
+	return taken;
+}
+
 static inline bool
 is_new(const AnagoShare *share, int slot)
 {
-	const AnagoSharedItem *shared = &share->pool->items[slot];
+	const AnagoSharedItem *shared = &share->pool->items[slot].item;
 
 	return in_use(shared->generation) && shared->node == share->segment->node &&
 		share->entered[slot] != shared->generation;
@@ -186,7 +246,7 @@ anago_item_enter(AnagoShare *share, AnagoItem *item, int *op, char *bytes)
 {
 	for (int i = 0; i < share->pool->nitems; i++)
 	{
-		AnagoSharedItem *shared = &share->pool->items[i];
+		AnagoSharedItem *shared = &share->pool->items[i].item;
 		bool		entered = false;
 
 		if (!is_new(share, i))
@@ -195,7 +255,7 @@ anago_item_enter(AnagoShare *share, AnagoItem *item, int *op, char *bytes)
 		if (is_new(share, i))
 		{
 			*op = shared->op;
-			memcpy(bytes, shared->bytes, shared->nbytes);
+			memcpy(bytes, bytes_of(shared), shared->nbytes);
 			item->slot = i;
 			item->generation = share->entered[i] = shared->generation;
 			entered = true;

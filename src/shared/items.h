@@ -23,6 +23,11 @@
  * Only the operator knows what its bytes mean (for a range of a B-tree:
  * ops/btree/span.h).
  *
+ * Where rows leave in order, what a process takes must not come before what it
+ * has taken.  So the source is one item, which all processes know from the start,
+ * and no other is published.  Its first batch (seq 0) has no pieces: what the
+ * next one is, those find out who come first.  With a batch of it go bytes.
+ *
  * Invariants
  *	- a piece is handed out once;
  *	- batches of an item are installed in their order, each once: `seq` counts
@@ -40,15 +45,19 @@
 
 #include "shared/segment.h"
 
-/* Numbers that are claimed at a time, at most. */
+/* Numbers that are claimed at a time, at most; and where few are. */
 #define ANAGO_CLAIM_MAX		4096
+#define ANAGO_CLAIM_MAX_FEW	16
 
 /* A published item, as a process knows it. */
 typedef struct AnagoItem
 {
-	int			slot;			/* of the pool; -1: none */
+	int			slot;			/* of the pool, or ANAGO_SOURCE_SLOT; -1: none */
 	uint32		generation;		/* of that slot */
 } AnagoItem;
+
+/* The slot behind those of the pool: the source's item, in the segment. */
+#define ANAGO_SOURCE_SLOT	ANAGO_ITEMS_MAX
 
 typedef enum AnagoTaken
 {
@@ -57,11 +66,16 @@ typedef enum AnagoTaken
 	ANAGO_TAKEN_END				/* nothing is left of the item */
 } AnagoTaken;
 
-/*
- * Claim numbers *from .. *to - 1 out of `n`; false: none is left.  `in_parts`:
- * as many as one of source->nparts equal parts has.
- */
-extern PGDLLEXPORT bool anago_claim(AnagoShare *share, int n, bool in_parts, int *from, int *to);
+/* How many numbers are claimed at a time. */
+typedef enum AnagoClaim
+{
+	ANAGO_CLAIM_SOME,			/* fewer and fewer, the fewer are left */
+	ANAGO_CLAIM_PART,			/* one of source->nparts equal parts */
+	ANAGO_CLAIM_FEW				/* so that neighbours go to different processes */
+} AnagoClaim;
+
+/* Claim numbers *from .. *to - 1 out of `n`; false: none is left. */
+extern PGDLLEXPORT bool anago_claim(AnagoShare *share, int n, AnagoClaim size, int *from, int *to);
 
 /*
  * Publish an item with its first batch.  False: there is no slot for it, or
@@ -75,16 +89,31 @@ extern PGDLLEXPORT bool anago_item_welcome(const AnagoShare *share);
 
 /*
  * Take a piece.  `to` is the caller's copy of the batch (seq 0: none); if
- * another batch is current it is copied there first.
+ * another batch is current it is copied there first, and to `bytes`, unless NULL,
+ * what goes with it.
  */
 extern PGDLLEXPORT AnagoTaken anago_item_take(AnagoShare *share, AnagoItem item, AnagoBatch *to,
-								  int *piece);
+								  char *bytes, int *piece);
 
 /*
- * Offer the batch behind number `from->seq - 1`.  False: somebody else was
- * faster, and it is not this batch.
+ * Offer the batch behind number `from->seq - 1`, and `nbytes` that go with it.
+ * False: somebody else was faster, and it is not this batch.
  */
-extern PGDLLEXPORT bool anago_item_install(AnagoShare *share, AnagoItem item, const AnagoBatch *from);
+extern PGDLLEXPORT bool anago_item_install(AnagoShare *share, AnagoItem item, const AnagoBatch *from,
+							   const char *bytes, int nbytes);
+
+/* The source's item, of a segment that has one. */
+static inline AnagoItem
+anago_item_of_source(void)
+{
+	return (AnagoItem) {.slot = ANAGO_SOURCE_SLOT,.generation = ANAGO_SOURCE_GENERATION};
+}
+
+/*
+ * What is to be done cannot be handed out in pieces: one process does all of it.
+ * False: it is not this one, or there are pieces.
+ */
+extern PGDLLEXPORT bool anago_item_take_whole(AnagoShare *share, AnagoItem item);
 
 /*
  * An item that this process has not entered; false: there is none.  Copies what

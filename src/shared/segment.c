@@ -25,11 +25,17 @@ source_offset(int nparticipants, Size counters_size)
 					mul_size(MAXALIGN(counters_size), nparticipants - 1));
 }
 
+static Size
+source_size(const AnagoSegmentSpec *spec)
+{
+	return spec->source_item ? sizeof(AnagoSourceItem) : spec->source_size;
+}
+
 Size
 anago_segment_size(const AnagoSegmentSpec *spec)
 {
 	return add_size(source_offset(spec->nparticipants, spec->counters_size),
-					spec->source_size);
+					source_size(spec));
 }
 
 static void
@@ -44,6 +50,17 @@ init_participant(AnagoParticipant *participant)
 	participant->mailbox = ANAGO_NO_MAILBOX;
 }
 
+/* With no piece, and in nobody's use. */
+static void
+init_item(AnagoSharedItem *item)
+{
+	LWLockInitialize(&item->lock, LWTRANCHE_PARALLEL_QUERY_DSA);
+	item->generation = 0;
+	item->batch.seq = 0;
+	item->batch.piece = 1;
+	item->batch.last = 0;
+}
+
 static void
 init_source(AnagoSharedSource *source, int nparts)
 {
@@ -51,6 +68,17 @@ init_source(AnagoSharedSource *source, int nparts)
 	source->nparts = nparts;
 	pg_atomic_init_u32(&source->busy, 0);
 	ConditionVariableInit(&source->turn);
+}
+
+/* What its first batch is, whoever comes first finds out. */
+static void
+init_source_item(AnagoSegment *segment)
+{
+	AnagoSharedItem *item = anago_segment_source(segment);
+
+	init_item(item);
+	item->generation = ANAGO_SOURCE_GENERATION;
+	item->batch.more = true;
 }
 
 void
@@ -65,6 +93,8 @@ anago_segment_reset(AnagoSegment *segment, const AnagoSegmentSpec *spec)
 					 spec->together);
 	init_source(&segment->source, spec->nparts);
 	memset(anago_segment_source(segment), 0, segment->source_size);
+	if (segment->source_item)
+		init_source_item(segment);
 	for (int i = 0; i < segment->nparticipants; i++)
 		init_participant(&segment->participants[i]);
 }
@@ -76,8 +106,10 @@ anago_segment_init(AnagoSegment *segment, const AnagoSegmentSpec *spec)
 	segment->node = spec->node;
 	segment->nparticipants = spec->nparticipants;
 	segment->counters_size = MAXALIGN(spec->counters_size);
-	segment->source_size = spec->source_size;
+	segment->source_size = source_size(spec);
 	segment->in_parts = spec->in_parts;
+	segment->in_order = spec->in_order;
+	segment->source_item = spec->source_item;
 	anago_segment_reset(segment, spec);
 	memset((char *) segment + counters_offset(segment->nparticipants), 0,
 		   segment->counters_size * (segment->nparticipants - 1));
@@ -119,7 +151,7 @@ Size
 anago_pool_size(int nparticipants, bool empty)
 {
 	return offsetof(AnagoPool, items) + (empty ? 0 :
-		sizeof(AnagoSharedItem) * ANAGO_ITEMS_MAX +
+		sizeof(AnagoPoolItem) * ANAGO_ITEMS_MAX +
 		sizeof(AnagoMailbox) * mailboxes_for(nparticipants));
 }
 
@@ -129,14 +161,7 @@ anago_pool_init(AnagoPool *pool, int nparticipants, bool empty)
 	pool->nitems = empty ? 0 : ANAGO_ITEMS_MAX;
 	pool->nmailboxes = empty ? 0 : mailboxes_for(nparticipants);
 	for (int i = 0; i < pool->nitems; i++)
-	{
-		AnagoSharedItem *item = &pool->items[i];
-
-		LWLockInitialize(&item->lock, LWTRANCHE_PARALLEL_QUERY_DSA);
-		item->generation = 0;
-		item->batch.piece = 1;
-		item->batch.last = 0;
-	}
+		init_item(&pool->items[i].item);
 	for (int i = 0; i < pool->nmailboxes; i++)
 		pg_atomic_init_u32(&anago_pool_mailbox(pool, i)->taken, 0);
 }

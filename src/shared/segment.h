@@ -85,6 +85,9 @@ typedef struct AnagoParticipant
 #define ANAGO_ITEM_BYTES	2048
 #define ANAGO_BATCH_BYTES	(BLCKSZ + 32)
 
+/* Bytes that go with a batch of the source's item: two separators. */
+#define ANAGO_SOURCE_BYTES	(2 * MAXALIGN(BLCKSZ / 3))
+
 /* Pieces of an item that can be taken now; what they are is in the bytes. */
 typedef struct AnagoBatch
 {
@@ -108,10 +111,16 @@ typedef struct AnagoSharedItem
 	uint32		generation;		/* odd: in use, */
 	int			node;			/* by that plan node, */
 	int			op;				/* by this operator of it */
-	int			nbytes;			/* of `bytes`, which say what it is */
+	int			nbytes;			/* that follow */
 	AnagoBatch	batch;
-	char		bytes[ANAGO_ITEM_BYTES] pg_attribute_aligned(MAXIMUM_ALIGNOF);
 } AnagoSharedItem;
+
+/* One of the pool; the bytes say what it is. */
+typedef struct AnagoPoolItem
+{
+	AnagoSharedItem item;		/* must be first */
+	char		bytes[ANAGO_ITEM_BYTES] pg_attribute_aligned(MAXIMUM_ALIGNOF);
+} AnagoPoolItem;
 
 /* --- mailboxes --- */
 
@@ -161,6 +170,20 @@ typedef struct AnagoSharedSource
 	ConditionVariable turn;		/* that is over */
 } AnagoSharedSource;
 
+/*
+ * Where rows leave each process in order, the source is an item that is there
+ * from the start: whoever takes pieces of it takes them in the order of the
+ * index.  The bytes belong to the batch.
+ */
+typedef struct AnagoSourceItem
+{
+	AnagoSharedItem item;		/* must be first */
+	char		bytes[ANAGO_SOURCE_BYTES] pg_attribute_aligned(MAXIMUM_ALIGNOF);
+} AnagoSourceItem;
+
+/* It is used once. */
+#define ANAGO_SOURCE_GENERATION		1
+
 /* --- all of it --- */
 
 typedef struct AnagoSegment
@@ -172,6 +195,8 @@ typedef struct AnagoSegment
 	Size		counters_size;	/* of one worker's */
 	Size		source_size;	/* of what an operator keeps for the source */
 	bool		in_parts;		/* anago.mode = static */
+	bool		in_order;		/* each process gives its rows in order, */
+	bool		source_item;	/* and the source is an AnagoSourceItem */
 	pg_atomic_uint32 stop;		/* no more rows are wanted */
 	pg_atomic_uint32 nwaiting;
 	ConditionVariable changed;	/* work has been published, somebody left */
@@ -186,7 +211,7 @@ typedef struct AnagoPool
 {
 	int			nitems;
 	int			nmailboxes;
-	AnagoSharedItem items[FLEXIBLE_ARRAY_MEMBER];
+	AnagoPoolItem items[FLEXIBLE_ARRAY_MEMBER];
 	/* mailboxes follow */
 } AnagoPool;
 
@@ -227,8 +252,11 @@ typedef struct AnagoSegmentSpec
 	int			nparticipants;	/* with the leader */
 	Size		counters_size;	/* bytes of what one worker counts, */
 	Size		source_size;	/* and of what an operator keeps for the source */
-	bool		in_parts;		/* the source is to be cut, for static mode, */
-	int			nparts;			/* into that many parts */
+	bool		in_parts;		/* the source is to be cut, for static mode */
+	bool		in_order;		/* each process gives its rows in order, */
+	bool		source_item;	/* and takes them from an item (source_size is
+								 * not looked at) */
+	int			nparts;			/* that a source in parts has */
 	int			max_inflight;	/* bound on reads of all processes */
 	bool		may_stop;		/* of the rows; as for anago_quota_init */
 	int64		wanted;
@@ -238,7 +266,7 @@ typedef struct AnagoSegmentSpec
 /*
  * Bytes of a segment; make one in that much zeroed or unzeroed memory; make
  * it new for a rescan, while no other process is attached: counters stay, and
- * of the spec only what follows in_parts is looked at.  The pool has nothing of the
+ * of the spec only what follows source_item is looked at.  The pool has nothing of the
  * node's any more.
  */
 extern Size anago_segment_size(const AnagoSegmentSpec *spec);
@@ -249,7 +277,10 @@ extern void anago_segment_reset(AnagoSegment *segment, const AnagoSegmentSpec *s
 /* Zeroed by anago_segment_init; of worker 0 .. nparticipants - 2. */
 extern void *anago_segment_counters(AnagoSegment *segment, int worker);
 
-/* What an operator keeps for the source; zeroed by init and reset. */
+/*
+ * What an operator keeps for the source, zeroed by init and reset; or the
+ * source's item.
+ */
 extern void *anago_segment_source(AnagoSegment *segment);
 
 /* Wake those who wait. */

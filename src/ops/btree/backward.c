@@ -90,7 +90,8 @@ take_page(AnagoWalk *walk, Page page, OffsetNumber last)
 
 	if (!span->goes_left)
 		first = Min(anago_bt_search(step->indexrel, &step->keys.start, page), last);
-	if (first == last && !span->goes_left && span->upto == NULL)
+	if (first == last && !span->goes_left && span->upto == NULL &&
+		!anago_span_is_shared(span))
 	{
 		walk->blkno = anago_child_block(page, last);
 		anago_span_free(step->op.pipeline, span);
@@ -107,6 +108,8 @@ take_page(AnagoWalk *walk, Page page, OffsetNumber last)
 	at->from_start = !span->goes_left;
 	memcpy(at->page, page, BLCKSZ);
 	span->child = InvalidOffsetNumber;
+	if (anago_span_is_shared(span))
+		anago_span_install(step->op.pipeline, span);
 	anago_sched_expect(step->op.pipeline->sched, walk->task.depth, sizeof(AnagoSpan));
 	walk->blkno = InvalidBlockNumber;
 }
@@ -148,6 +151,19 @@ anago_backward_turn(AnagoWalk *walk)
 }
 
 /*
+ * The child for which a task was spawned last, whoever did that: of a shared page
+ * all children have one.
+ */
+static OffsetNumber
+begun_last(const AnagoSpan *span)
+{
+	if (!anago_span_is_shared(span))
+		return span->begun;
+	return span->child < span->batch.last ? OffsetNumberNext(span->child) :
+		InvalidOffsetNumber;
+}
+
+/*
  * The bound is where the child begins that was begun last, for the reasons that
  * range.c has; the first of all has none.
  */
@@ -157,6 +173,7 @@ anago_backward_part(AnagoWalk *walk, int *from, int *to, IndexTuple *bound)
 	AnagoStep  *step = walk->probe->step;
 	AnagoSpan  *span = walk->span;
 	Page		page = (Page) anago_span_at(span)->page;
+	OffsetNumber before = begun_last(span);
 	OffsetNumber next;
 
 	if (*to - *from > 1)
@@ -166,9 +183,9 @@ anago_backward_part(AnagoWalk *walk, int *from, int *to, IndexTuple *bound)
 			return false;
 	}
 	*bound = NULL;
-	if (span->begun != InvalidOffsetNumber)
+	if (before != InvalidOffsetNumber)
 		*bound = anago_bound_dup(step->op.pipeline, (IndexTuple)
-										PageGetItem(page, PageGetItemId(page, span->begun)));
+										PageGetItem(page, PageGetItemId(page, before)));
 	else if (span->upto != NULL)
 		*bound = anago_bound_dup(step->op.pipeline, span->upto);
 	span->begun = span->child;

@@ -1,15 +1,18 @@
 /*-------------------------------------------------------------------------
  *
  * distribute.h
- *	  How the work of a step is distributed over processes: two policies.
+ *	  How the work of a step is distributed over processes: three policies.
  *
- * Both start from the unit row, whose ranges all processes have in common, and
+ * All start from the unit row, whose ranges all processes have in common, and
  * walk the index by the same rule (descend.h).
  *
  *		dynamic		combinations are claimed a few at a time; a range that is found
  *					to be wide is published, and all take leaves of it
  *		static		each process has an equal part from the beginning, and nothing
  *					that it has begun goes to another
+ *		in order	combinations are claimed, or the leaves of the one range that
+ *					there is, by whoever has use for more; nothing that a process
+ *					has begun goes to another
  *
  *-------------------------------------------------------------------------
  */
@@ -56,11 +59,16 @@ typedef struct AnagoDistribution
 
 extern PGDLLIMPORT const AnagoDistribution anago_dynamic;
 extern PGDLLIMPORT const AnagoDistribution anago_static;
+extern PGDLLIMPORT const AnagoDistribution anago_in_order;
 
 static inline const AnagoDistribution *
 anago_distribution(const AnagoStep *step)
 {
-	return step->op.pipeline->peers.in_parts ? &anago_static : &anago_dynamic;
+	const AnagoPeers *peers = &step->op.pipeline->peers;
+
+	if (peers->in_order)
+		return &anago_in_order;
+	return peers->in_parts ? &anago_static : &anago_dynamic;
 }
 
 #endif							/* ANAGO_DISTRIBUTE_H */

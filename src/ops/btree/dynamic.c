@@ -31,7 +31,7 @@ static bool
 dynamic_claim(AnagoProbe *probe, int *from, int *to)
 {
 	return anago_claim(probe->step->op.pipeline->peers.share,
-					   probe->keys.ncombos, false, from, to);
+					   probe->keys.ncombos, ANAGO_CLAIM_SOME, from, to);
 }
 
 const AnagoDistribution anago_dynamic = {

@@ -20,6 +20,7 @@
 #include "postgres.h"
 
 #include "access/nbtree.h"
+#include "pgstat.h"
 
 #include "ops/btree/backward.h"
 #include "ops/btree/btpage.h"
@@ -46,6 +47,18 @@ keep_level1(AnagoWalk *walk, Page page, OffsetNumber child)
 	walk->blkno = InvalidBlockNumber;
 }
 
+/* Nobody has come to the first page of the source's item yet. */
+static void
+begin_at_root(AnagoWalk *walk)
+{
+	AnagoStep  *step = walk->probe->step;
+
+	walk->blkno = step->root;
+	walk->from_start = true;
+	step->op.counters.descents++;
+	pgstat_count_index_scan(step->indexrel);
+}
+
 /* The next child of a wide range; else what comes instead is under way. */
 static bool
 next_child(AnagoWalk *walk)
@@ -55,6 +68,11 @@ next_child(AnagoWalk *walk)
 		case ANAGO_TAKEN_PIECE:
 			return true;
 		case ANAGO_TAKEN_LAST:
+			if (walk->span->batch.seq == 0)
+			{
+				begin_at_root(walk);
+				return false;
+			}
 			if (walk->probe->step->backward)
 				anago_backward_turn(walk);
 			walk->blkno = anago_span_at(walk->span)->next;

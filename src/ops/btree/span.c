@@ -72,10 +72,93 @@ anago_span_page(AnagoStep *step, AnagoSpan *span, Page page,
 	anago_batch_fill(step, batch, page, child, from_start);
 	batch->seq++;
 
-	/* Another's page may end elsewhere: that one is to be copied, then. */
-	if (anago_span_is_shared(span) &&
-		!anago_item_install(step->op.pipeline->peers.share, span->item, batch))
+	if (anago_span_is_shared(span))
+		anago_span_install(step->op.pipeline, span);
+}
+
+/* --- shared ones --- */
+
+/* The separators that go with a page of the source's item: two of these. */
+typedef struct Separator
+{
+	bool		there;
+	char		tuple[ANAGO_SOURCE_BYTES / 2 - MAXIMUM_ALIGNOF] pg_attribute_aligned(MAXIMUM_ALIGNOF);
+} Separator;
+
+typedef struct Separators
+{
+	Separator	low;
+	Separator	upto;
+} Separators;
+
+StaticAssertDecl(sizeof(Separators) <= ANAGO_SOURCE_BYTES, "two separators fit");
+
+static void
+put_separator(Separator *to, IndexTuple from)
+{
+	to->there = from != NULL;
+	if (from == NULL)
+		return;
+	Assert(IndexTupleSize(from) <= sizeof(to->tuple));
+	memcpy(to->tuple, from, IndexTupleSize(from));
+}
+
+static void
+get_separator(AnagoPipeline *pipeline, IndexTuple *to, const Separator *from)
+{
+	anago_bound_free(pipeline, *to);
+	*to = from->there ? anago_bound_dup(pipeline, (IndexTuple) from->tuple) : NULL;
+}
+
+/* Another's page may end elsewhere: that one is to be copied, then. */
+void
+anago_span_install(AnagoPipeline *pipeline, AnagoSpan *span)
+{
+	AnagoShare *share = pipeline->peers.share;
+	AnagoBatch *batch = &span->batch;
+	Separators	separators;
+	bool		installed;
+
+	if (span->item.slot != ANAGO_SOURCE_SLOT)
+		installed = anago_item_install(share, span->item, batch, NULL, 0);
+	else
+	{
+		put_separator(&separators.low, span->low);
+		put_separator(&separators.upto, span->upto);
+		installed = anago_item_install(share, span->item, batch,
+									   (char *) &separators, sizeof(separators));
+	}
+	if (!installed)
 		batch->seq = 0;
+}
+
+/* As anago_item_take(). */
+static AnagoTaken
+take_shared(AnagoPipeline *pipeline, AnagoSpan *span, int *piece)
+{
+	AnagoShare *share = pipeline->peers.share;
+	uint32		seq = span->batch.seq;
+	Separators	separators;
+	AnagoTaken	taken;
+
+	if (span->item.slot != ANAGO_SOURCE_SLOT)
+		return anago_item_take(share, span->item, &span->batch, NULL, piece);
+	taken = anago_item_take(share, span->item, &span->batch, (char *) &separators, piece);
+	if (span->batch.seq != seq)
+	{
+		get_separator(pipeline, &span->low, &separators.low);
+		get_separator(pipeline, &span->upto, &separators.upto);
+	}
+	return taken;
+}
+
+AnagoSpan *
+anago_span_of_source(AnagoPipeline *pipeline)
+{
+	AnagoSpan  *span = anago_span_create(pipeline, 0, 1);
+
+	span->item = anago_item_of_source();
+	return span;
 }
 
 /*
@@ -145,7 +228,7 @@ anago_span_next(AnagoProbe *probe, AnagoSpan *span)
 		publish(probe, span);
 
 	if (anago_span_is_shared(span))
-		taken = anago_item_take(share, span->item, batch, &piece);
+		taken = take_shared(probe->step->op.pipeline, span, &piece);
 	else if (anago_pieces_left(batch) > 0)
 	{
 		piece = batch->piece++;

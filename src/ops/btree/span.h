@@ -13,6 +13,9 @@
  *		batch		a page of level 1; the next page right of it comes next
  *		piece		offset number of a child
  *
+ * Where rows leave in order there is one item, of the source's only range; with a
+ * page go the separators around what is to be walked of it (backward.c).
+ *
  *-------------------------------------------------------------------------
  */
 #ifndef ANAGO_SPAN_H
@@ -44,7 +47,7 @@ typedef struct AnagoSpan
 	OffsetNumber child;			/* taken last */
 	bool		own;			/* others can't tell where it ends */
 
-	/* backward.c */
+	/* backward.c; of a shared one, as it was installed with the page */
 	IndexTuple	low;			/* separator at the left of the page, or NULL */
 	IndexTuple	upto;			/* at the right of what is yet to come; NULL: the
 								 * end of the range */
@@ -75,6 +78,12 @@ anago_span_is_shared(const AnagoSpan *span)
 /* An empty one, in pipeline->context. */
 extern PGDLLEXPORT AnagoSpan *anago_span_create(AnagoPipeline *pipeline, int combo, int combo_end);
 extern PGDLLEXPORT void anago_span_free(AnagoPipeline *pipeline, AnagoSpan *span);
+
+/* An empty one of the source's item, which all processes work at. */
+extern AnagoSpan *anago_span_of_source(AnagoPipeline *pipeline);
+
+/* Offer what it has as the next page of a shared one. */
+extern void anago_span_install(AnagoPipeline *pipeline, AnagoSpan *span);
 
 /*
  * One that another process has published: an empty one, and the row that is

@@ -295,7 +295,7 @@ static bool
 static_claim(AnagoProbe *probe, int *from, int *to)
 {
 	return anago_claim(probe->step->op.pipeline->peers.share,
-					   probe->keys.ncombos, true, from, to);
+					   probe->keys.ncombos, ANAGO_CLAIM_PART, from, to);
 }
 
 const AnagoDistribution anago_static = {

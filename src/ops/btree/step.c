@@ -10,6 +10,7 @@
  *	  open.c	what a step has of one table
  *	  dynamic.c	which part of the unit row's work is whose: what each takes,
  *	  static.c	or anago.mode = static: what was cut for it
+ *	  in_order.c	or, where rows leave in order, what comes next
  *	  descend.h	the way down an index
  *	  range.c	the walk of an index for one probe
  *	  walk.c	its tasks: page after page

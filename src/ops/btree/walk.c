@@ -123,7 +123,7 @@ see_inner(AnagoWalk *walk, Page page)
 	}
 	child = anago_first_child(step, page, walk->from_start);
 	if (opaque->btpo_level == 1 && step->heapkeyspace && step->range->keep != NULL &&
-		(!walk->from_start ||
+		(!walk->from_start || walk->span != NULL ||
 		 anago_bt_goes_on(step->indexrel, &step->keys.end, page, child)))
 	{
 		step->range->keep(walk, page, child);
