@@ -465,16 +465,17 @@ anago_path_precheck(RelOptInfo *rel, const Path *outer, const Path *inner,
 /* The same of a partial one; 19: its startup cost counts as well. */
 static inline bool
 anago_partial_path_precheck(RelOptInfo *rel, const Path *outer,
-							const Path *inner, Cost total)
+							const Path *inner, Cost total,
+							List *pathkeys)
 {
 #if PG_VERSION_NUM >= 190000
 	return add_partial_path_precheck(rel, outer->disabled_nodes + inner->disabled_nodes,
-									 0, total, NIL);
+									 0, total, pathkeys);
 #elif PG_VERSION_NUM >= 180000
 	return add_partial_path_precheck(rel, outer->disabled_nodes + inner->disabled_nodes,
-									 total, NIL);
+									 total, pathkeys);
 #else
-	return add_partial_path_precheck(rel, total, NIL);
+	return add_partial_path_precheck(rel, total, pathkeys);
 #endif
 }
 

@@ -89,12 +89,13 @@ least_cost(PlannerInfo *root, const Path *outer, const AnagoPathStep *step,
 /* The partial twin, if there can be one. */
 static bool
 twin_may_win(PlannerInfo *root, RelOptInfo *joinrel, const Path *outer,
-			 const Path *inner, Cost least)
+			 const Path *inner, Cost least, List *pathkeys)
 {
 	double		divisor = anago_parallel_divisor(max_parallel_workers_per_gather);
 
 	return anago_partial_possible(joinrel) &&
-		anago_partial_path_precheck(joinrel, outer, inner, least / divisor);
+		anago_partial_path_precheck(joinrel, outer, inner, least / divisor,
+									pathkeys);
 }
 
 bool
@@ -114,6 +115,6 @@ anago_join_may_win(PlannerInfo *root, RelOptInfo *joinrel, const Path *outer,
 							outer->startup_cost + inner->startup_cost, least,
 							pathkeys, required))
 		return true;
-	return pathkeys == NIL && required == NULL &&
-		twin_may_win(root, joinrel, outer, inner, least);
+	return required == NULL &&
+		twin_may_win(root, joinrel, outer, inner, least, pathkeys);
 }

@@ -17,7 +17,8 @@
  * max_parallel_workers_per_gather.  So a worker has as much to do as it costs
  * to start one, as core sees it, and a small pipeline has no partial path;
  * but that of a partition has one worker at least, as together with others it
- * may be worth it.  The size of a table, by which core decides, says little of
+ * may be worth it.  Where rows are to leave in order, fewer leaves than core asks
+ * for have none.  The size of a table, by which core decides, says little of
  * the work of a chain of index probes.  Where the first table has the storage
  * parameter parallel_workers, that many, as in core; and above a child plan
  * the number is the child's.
@@ -30,6 +31,7 @@
 
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
+#include "optimizer/paths.h"
 
 #include "compat.h"
 #include "plan/memo.h"
@@ -259,6 +261,19 @@ anago_is_worth_workers(const AnagoPath *apath)
 	return workers_by_work(apath) > 0 || path->parent->rel_parallel_workers > 0;
 }
 
+/*
+ * Where each process is to give its rows in order, leaves of the first step's
+ * range are what they take: as core has it, from so many on, and no process
+ * without one.
+ */
+static double
+workers_by_leaves(const IndexPath *first)
+{
+	double		leaves = ceil(first->indexselectivity * first->indexinfo->pages);
+
+	return leaves < min_parallel_index_scan_size ? 0 : leaves;
+}
+
 /* How many workers a pipeline is worth; 0: none. */
 int
 anago_parallel_workers(const AnagoPath *apath)
@@ -268,9 +283,11 @@ anago_parallel_workers(const AnagoPath *apath)
 
 	if (apath->source)
 		return apath->source->parallel_workers;
-	if (wanted < 0)
+	if (wanted >= 0)
+		return Min(wanted, max_parallel_workers_per_gather);
+	if (apath->cpath.path.pathkeys == NIL)
 		return workers_by_work(apath);
-	return Min(wanted, max_parallel_workers_per_gather);
+	return (int) Min(workers_by_work(apath), workers_by_leaves(first->ipath));
 }
 
 /* More to do for the rows that come out, by who makes them. */

@@ -171,9 +171,8 @@ is_equality(const IndexOptInfo *index, int col, const Expr *clause)
 		BTEqualStrategyNumber;
 }
 
-/* Is there a condition on a column behind one without an equality? */
-static bool
-has_gaps(const IndexPath *ipath)
+bool
+anago_has_gaps(const IndexPath *ipath)
 {
 	bool		fixed[INDEX_MAX_KEYS] = {false};
 	int			last = 0;
@@ -212,7 +211,7 @@ anago_order_eligible(const IndexPath *ipath)
 		return false;
 	if (ipath->indexscandir == ForwardScanDirection)
 		return true;
-	if (has_gaps(ipath))
+	if (anago_has_gaps(ipath))
 		return false;
 	index = index_open(ipath->indexinfo->indexoid, NoLock);
 	_bt_metaversion(index, &heapkeyspace, &allequalimage);

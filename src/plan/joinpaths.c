@@ -206,17 +206,17 @@ append_ordered(List *paths, List *pathlist)
 }
 
 /*
- * Is an outer path with an order tried for that alone?  One of ours is not if
- * there is none without, which would cost nearly the same.
+ * Is an outer path of that list with an order tried for that alone?  One of ours is
+ * not if there is none without, which would cost nearly the same.
  */
 static bool
-is_for_order(const Path *outer, const RelOptInfo *outerrel)
+is_for_order(const Path *outer, const Path *cheapest, const List *pathlist)
 {
 	ListCell   *lc;
 
 	if (!anago_is_path(outer))
-		return outer != outerrel->cheapest_total_path;
-	foreach(lc, outerrel->pathlist)
+		return outer != cheapest;
+	foreach(lc, pathlist)
 	{
 		const Path *path = lfirst(lc);
 
@@ -268,7 +268,8 @@ partial_outer_candidates(PlannerInfo *root, RelOptInfo *joinrel,
 		outerrel->partial_pathlist == NIL)
 		return NIL;
 	if (anago_source_eligible(root, outerrel->relids))
-		result = list_make1(linitial(outerrel->partial_pathlist));
+		result = append_ordered(list_make1(linitial(outerrel->partial_pathlist)),
+								outerrel->partial_pathlist);
 	return append_ours(result, outerrel->partial_pathlist);
 }
 
@@ -409,8 +410,6 @@ try_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer,
 	*outer = shown;
 	if (partial)
 		anago_submit_partial_path(root, joinrel, apath);
-	else if (ordered)
-		anago_submit_path(root, joinrel, apath);
 	else
 	{
 		apath->has_twin = has_twin;
@@ -428,12 +427,12 @@ try_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer,
 static void
 try_orders(PlannerInfo *root, RelOptInfo *joinrel, Path *outer,
 		   const AnagoPathStep *candidate, JoinType jointype,
-		   JoinPathExtraData *extra, bool order_alone)
+		   JoinPathExtraData *extra, bool partial, bool order_alone)
 {
 	if (outer->pathkeys != NIL && anago_operators_keep_order())
-		try_join(root, joinrel, outer, candidate, jointype, extra, false, true);
+		try_join(root, joinrel, outer, candidate, jointype, extra, partial, true);
 	if (outer->pathkeys == NIL || !order_alone)
-		try_join(root, joinrel, outer, candidate, jointype, extra, false, false);
+		try_join(root, joinrel, outer, candidate, jointype, extra, partial, false);
 }
 
 void
@@ -474,14 +473,16 @@ anago_add_join_paths(PlannerInfo *root, RelOptInfo *joinrel,
 	foreach(lco, outers)
 	{
 		foreach(lci, inners)
-			try_orders(root, joinrel, lfirst(lco), lfirst(lci), jointype, extra,
-					   !unique && is_for_order(lfirst(lco), outerrel));
+			try_orders(root, joinrel, lfirst(lco), lfirst(lci), jointype, extra, false,
+					   !unique && is_for_order(lfirst(lco), outerrel->cheapest_total_path,
+											   outerrel->pathlist));
 	}
 	foreach(lco, partial_outers)
 	{
 		foreach(lci, inners)
-			try_join(root, joinrel, lfirst(lco), lfirst(lci), jointype, extra,
-					 true, false);
+			try_orders(root, joinrel, lfirst(lco), lfirst(lci), jointype, extra, true,
+					   is_for_order(lfirst(lco), linitial(outerrel->partial_pathlist),
+									outerrel->partial_pathlist));
 	}
 	if (anago_debug_force)
 		anago_drop_core_paths(joinrel);

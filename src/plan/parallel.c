@@ -27,6 +27,12 @@
  *		AnagoJoin		steps b, c		 ->		AnagoJoin		steps a, b, c
  *		  Index Scan a
  *
+ * A path with an order has a partial twin with that order, if each process can
+ * take parts of the source one behind the other: core merges what they give.
+ *
+ *		Gather Merge
+ *		  AnagoJoin		steps a, b, c		leaves of the range of a, in order
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -61,6 +67,16 @@ index_source(PlannerInfo *root, const AnagoPath *apath)
 	return ipath;
 }
 
+/* Can processes share what comes in order from the unit source? */
+static bool
+order_can_be_shared(const AnagoPath *unit)
+{
+	const AnagoPathStep *first = linitial(unit->steps);
+
+	return unit->cpath.path.pathkeys == NIL ||
+		(anago_order_eligible(first->ipath) && !anago_has_gaps(first->ipath));
+}
+
 /* The same pipeline with the unit source, or NULL. */
 static AnagoPath *
 with_unit_source(PlannerInfo *root, RelOptInfo *rel, AnagoPath *apath)
@@ -80,6 +96,7 @@ with_unit_source(PlannerInfo *root, RelOptInfo *rel, AnagoPath *apath)
 							 list_concat(list_make1(step), apath->steps),
 							 apath->cpath.methods);
 	anago_copy_cost(result, apath);
+	result->cpath.path.pathkeys = apath->cpath.path.pathkeys;
 	return result;
 }
 
@@ -96,7 +113,7 @@ anago_submit_partial_twin(PlannerInfo *root, RelOptInfo *rel, AnagoPath *apath)
 		!anago_partial_possible(rel) || !anago_is_worth_workers(apath))
 		return;
 	unit = with_unit_source(root, rel, apath);
-	if (unit != NULL)
+	if (unit != NULL && order_can_be_shared(unit))
 		apath->has_twin = anago_submit_partial_path(root, rel, unit);
 }
 

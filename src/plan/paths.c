@@ -350,6 +350,7 @@ add_scan_path(PlannerInfo *root, RelOptInfo *rel, IndexPath *ipath)
 	if (ordered != NULL)
 	{
 		anago_keep_order(root, ordered, ipath->path.pathkeys, NULL);
+		anago_submit_partial_twin(root, rel, ordered);
 		anago_submit_path(root, rel, ordered);
 	}
 }

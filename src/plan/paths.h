@@ -111,6 +111,9 @@ extern bool anago_rel_eligible(PlannerInfo *root, RelOptInfo *rel);
 extern bool anago_index_path_eligible(PlannerInfo *root, IndexPath *ipath);
 extern bool anago_operators_keep_order(void);
 extern bool anago_order_eligible(const IndexPath *ipath);
+
+/* Is there a condition on a column behind one without an equality? */
+extern bool anago_has_gaps(const IndexPath *ipath);
 extern bool anago_join_eligible(PlannerInfo *root, RelOptInfo *joinrel);
 extern bool anago_quals_eligible(PlannerInfo *root, List *rinfos);
 

@@ -104,6 +104,7 @@ anago_price_first_rows(PlannerInfo *root, AnagoPath *apath)
 	Cost		of_core;
 	AnagoPrice	price;
 	double		scale;
+	Cost		run;
 
 	if (root->limit_tuples <= 0 || root->limit_tuples >= path->rows ||
 		!bms_equal(path->parent->relids, root->all_baserels) ||
@@ -115,8 +116,11 @@ anago_price_first_rows(PlannerInfo *root, AnagoPath *apath)
 	if (price.core <= of_core)
 		return;
 	scale = of_core / price.core;
+	run = path->total_cost - path->startup_cost;
 	path->startup_cost = core->startup_cost + begin * scale;
 	path->total_cost = path->startup_cost + scale / part *
 		(price.ours * (1 + ANAGO_ORDER_PART) +
 		 root->limit_tuples * cpu_operator_cost);
+	if (run > 0)
+		apath->shared_cost *= (path->total_cost - path->startup_cost) / run;
 }
