@@ -30,12 +30,14 @@ def planner(rng) -> dict:
 def parallel(rng, workers) -> dict:
     """Settings of the planner that allow plans with up to `workers` workers.
 
-    Queries are small, so starting a worker must cost nothing.  0 workers: no
-    settings.
+    Queries are small, so starting a worker must cost nothing, and often not
+    even what a merge of their rows takes.  0 workers: no settings.
     """
     if workers == 0:
         return {}
+    merge = {"cpu_operator_cost": 0, "cpu_tuple_cost": 10} if rng.random() < 0.5 else {}
     return {"max_parallel_workers_per_gather": workers,
+            **merge,
             "parallel_setup_cost": 0,
             "parallel_tuple_cost": 0,
             "min_parallel_table_scan_size": 0,
