@@ -128,6 +128,27 @@ set min_parallel_table_scan_size = 0;
 set min_parallel_index_scan_size = 0;
 select * from oj_same('select * from oj where a < 40 or b < 20');
 select * from oj_same('select o.id, p.id from oj o join oj p on p.a = o.b where o.a < 20 or o.b < 20');
+-- arms that are not worth a worker each, but together
+create function oj_costly(int) returns boolean language plpgsql immutable parallel safe cost 10000
+	as 'begin return $1 % 3 <> 0; end';
+create function oj_shape(query text) returns setof text language sql as $$
+	select line from anago_plan(query) line where line ~ 'Append|Workers|Custom Scan'
+$$;
+reset anago.debug_force;
+set enable_bitmapscan = off;
+set anago.residency = off;
+set anago.io_gain = 4;
+set parallel_setup_cost = 850;
+select oj_shape('select count(*), sum(id) from oj where (a = 1 or b = 1 or t = ''t1'' or a + b = 300) and oj_costly(id)');
+select count(*), sum(id) from oj where (a = 1 or b = 1 or t = 't1' or a + b = 300) and oj_costly(id);
+set enable_parallel_append = off;
+select oj_shape('select count(*), sum(id) from oj where (a = 1 or b = 1 or t = ''t1'' or a + b = 300) and oj_costly(id)');
+select count(*), sum(id) from oj where (a = 1 or b = 1 or t = 't1' or a + b = 300) and oj_costly(id);
+reset enable_parallel_append;
+reset enable_bitmapscan;
+reset anago.residency;
+reset anago.io_gain;
+set anago.debug_force = on;
 reset parallel_setup_cost;
 reset parallel_tuple_cost;
 reset min_parallel_table_scan_size;
@@ -140,4 +161,5 @@ reset anago.debug_force;
 reset anago.enable;
 reset enable_seqscan;
 drop table oj, oj_parent;
+drop function oj_costly, oj_shape;
 drop role regress_oj;

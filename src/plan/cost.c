@@ -236,16 +236,27 @@ anago_parallel_divisor(int workers)
 	return workers + Max(leader, 0);
 }
 
+Cost
+anago_work_of(const AnagoPath *apath)
+{
+	return apath->total_cost - apath->startup_cost;
+}
+
+int
+anago_workers_for(Cost work)
+{
+	double		workers = work / Max(parallel_setup_cost, 1.0);
+
+	return (int) Min(workers, max_parallel_workers_per_gather);
+}
+
 /* How many workers its work is worth, whatever the first table says. */
 static int
 workers_by_work(const AnagoPath *apath)
 {
-	Cost		work = apath->total_cost - apath->startup_cost;
-	double		workers = work / Max(parallel_setup_cost, 1.0);
 	bool		partition = IS_OTHER_REL(apath->cpath.path.parent);
 
-	return (int) Max(partition ? 1.0 : 0.0,
-					 Min(workers, max_parallel_workers_per_gather));
+	return Max(partition ? 1 : 0, anago_workers_for(anago_work_of(apath)));
 }
 
 /*

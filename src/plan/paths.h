@@ -169,6 +169,8 @@ extern void anago_keep_order(PlannerInfo *root, AnagoPath *path, List *pathkeys,
 							 const Path *outer);
 extern double anago_own_rows(const Path *outer);
 extern double anago_parallel_divisor(int workers);
+extern Cost anago_work_of(const AnagoPath *path);
+extern int	anago_workers_for(Cost work);
 extern bool anago_is_worth_workers(const AnagoPath *path);
 extern int	anago_parallel_workers(const AnagoPath *path);
 extern void anago_add_cpu_cost(AnagoPath *apath, Cost cost);

@@ -261,28 +261,52 @@ make_arm(PlannerInfo *root, RelOptInfo *rel, IndexPath *ipath, List *before)
 	return apath;
 }
 
-/* The same for several processes, if each arm is worth some. */
+/* The arm as it is in one process, beside others. */
+static AnagoPath *
+whole_arm(const AnagoPath *arm)
+{
+	AnagoPath  *copy = palloc(sizeof(AnagoPath));
+
+	*copy = *arm;
+	anago_force_cost(copy);
+	return copy;
+}
+
+/*
+ * The same for several processes, if all arms together are worth some: those that
+ * are by themselves are shared, and of the others each is one process's.
+ */
 static void
 submit_partial(PlannerInfo *root, RelOptInfo *rel, List *arms)
 {
+	List	   *whole = NIL;
 	List	   *partial = NIL;
 	int			workers = 0;
+	Cost		work = 0;
 	ListCell   *lc;
 
-	if (!anago_partial_possible(rel))
+	if (!anago_partial_possible(rel) || rel->rel_parallel_workers == 0)
 		return;
 	foreach(lc, arms)
 	{
 		AnagoPath  *apath = anago_make_partial_path(lfirst(lc));
 
+		work += anago_work_of(lfirst(lc));
 		if (apath == NULL)
-			return;
-		partial = lappend(partial, apath);
-		workers = Max(workers, apath->cpath.path.parallel_workers);
+			whole = lappend(whole, whole_arm(lfirst(lc)));
+		else
+		{
+			partial = lappend(partial, apath);
+			workers = Max(workers, apath->cpath.path.parallel_workers);
+		}
 	}
-	add_partial_path(rel, (Path *)
-					 anago_append_path(root, rel, NIL, partial, workers,
-									   enable_parallel_append));
+	if (whole != NIL)
+		workers = enable_parallel_append ?
+			Max(workers, Min(anago_workers_for(work), list_length(arms))) : 0;
+	if (workers > 0)
+		add_partial_path(rel, (Path *)
+						 anago_append_path(root, rel, whole, partial, workers,
+										   enable_parallel_append));
 }
 
 static void
