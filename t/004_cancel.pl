@@ -17,6 +17,7 @@ my $rows = 150_000;
 my $node = Anago::new_server('cancel',
 	shared_buffers => '2MB', work_mem => '64MB', jit => 'off');
 Anago::make_tables($node, $rows);
+Anago::make_partitions($node);
 
 # Filters are evaluated within tasks, the select list above them.
 $node->safe_psql(
@@ -27,6 +28,8 @@ my $all = "from a join b on b.aid = a.id where a.k between 0 and $rows and a.pad
 my $half = $rows / 2;
 my %endless = (
 	'reads' => "select count(*) from a x join b on b.aid = x.id join a y on y.k = b.id % $rows join b z on z.aid = y.id and z.pad > y.pad where x.k between 0 and $rows",
+	'partitions' => "select count(*) from a x join p on p.id = x.id join a y on y.k = p.aid % $rows left join p q on q.aid = y.id and q.v > p.v where x.k between 0 and $rows",
+	'rows in order' => "select count(*) from (select x.id from a x join b on b.aid = x.id join a y on y.k = b.id % $rows join b z on z.aid = y.id and z.pad > y.pad where x.k between 0 and $rows order by x.k desc offset 0) s",
 	'a slow filter' => "select count(*) $all and slow(b.v)",
 	'a slow select list' => "select count(a.id + (select pg_sleep(0.002) is null and b.v < 0)::int) $all");
 
@@ -146,6 +149,8 @@ sub terminate
 my %errors = (
 	'a filter' => "select count(*) from a join b on b.aid = a.id where a.k between 0 and 600 and 1 / (a.k - 300) > -5 and b.pad > ''",
 	'an index condition' => "select count(*) from a join b on b.aid = 1000 / (a.k - 300) where a.k between 0 and 600",
+	'one partition' => "select count(*) from a join p on p.aid = a.id where a.k between 0 and 600 and 1 / (p.tableoid <> 'p2'::regclass)::int > -5",
+	'rows in order' => "select max(s.pad) from (select a.pad from a join b on b.aid = a.id where a.k between 0 and 600 and 1 / (a.k - 300) > -5 order by a.k desc offset 0) s",
 	'the select list' => "select a.pad, b.pad, 1 / (a.k - 300) from a join b on b.aid = a.id where a.k between 0 and 600",
 	'a function' => "select count(*) from a join b on b.aid = a.id where a.k between 0 and 600 and (b.pad || case when a.k = 300 then '' else '1' end)::text::varchar(300) > '' and (case when a.k = 300 then 'x' else '1' end)::int > 0");
 
