@@ -182,6 +182,46 @@ same_error('damaged inner page',
 	 select count(h.b) from outer_side o join heap_page h on h.a = o.k where o.a between 1 and 1900',
 	sprintf($good, 'heap_page'), qr/invalid page in block 500/);
 
+# --- in order, from either end
+
+same_error("damaged heap page, in order$_",
+	"select max(b) from (select b from heap_page where a between 5000 and 14000 order by a$_ offset 0) s",
+	sprintf($good, 'heap_page'), qr/invalid page in block 500/) for ('', ' desc');
+
+# --- one of several partitions: a row says which is read
+
+$node->safe_psql('postgres', q{
+	create table parted (a int, b text) partition by range (a);
+	create table parted1 partition of parted for values from (0) to (7500);
+	create table parted2 partition of parted for values from (7500) to (20000);
+	insert into parted select g, repeat('x', 500) from generate_series(1, 15000) g;
+	create index parted_a on parted (a);
+	vacuum analyze parted;
+});
+my $by_index = 'set enable_hashjoin = off; set enable_mergejoin = off;';
+my $parted = "$by_index
+	 select count(p.b) from outer_side o join parted p on p.a = o.k where o.k between %d and %d";
+my $good_partition =
+  'select count(p.b) from outer_side o join parted p on p.a = o.k where o.k between 7101 and 7400';
+$file = $node->data_dir . '/'
+  . $node->safe_psql('postgres', "select pg_relation_filepath('parted2')");
+like($node->safe_psql('postgres', "$ways[1][1] $by_index explain (costs off) $good_partition"),
+	qr/AnagoJoin.*Index Scan on parted p \(2 tables, pruned by row\)/s, 'partitions: a step of ours');
+$node->stop;
+damage($file, 50);
+$node->start;
+same_error('damaged page of a partition', sprintf($parted, 7100, 8900), $good_partition,
+	qr/invalid page in block 50 of relation/);
+same_error('damaged page of a partition, in order',
+	sprintf($parted, 7100, 8900) =~ s/select count\(p.b\) (.*)/select count(s.b) from (select p.b $1 order by o.a desc offset 0) s/sr,
+	$good_partition, qr/invalid page in block 50 of relation/);
+$node->stop;
+rename $file, "$file.away" or die;
+$node->start;
+same_error('file of a partition is gone', sprintf($parted, 8000, 8000), sprintf($good, 'heap_page'),
+	qr/could not open file/);
+rename "$file.away", $file or die;
+
 $node->stop;
 unlike(slurp_file($node->logfile), qr/PANIC|TRAP:|terminated by signal|leak: /,
 	'nothing bad in the log');
