@@ -1,24 +1,24 @@
 """Rows in order through several tables: what becomes of an order on its way.
 
-The tables are those of inorder.py and partitions.py.  The first one has an order,
-those behind it add rows, drop some, or extend them by NULLs; some are partitioned.
+The first table is that of inorder.py and has an order, those behind it add rows,
+drop some, or extend them by NULLs; two are partitioned.  Partitions are few, as
+stock's scans keep a page of each, and a server may have no more than 128 buffers.
 Rows come in a total order: what is left open by the first table's columns is sorted
 by those of the last.
 """
 
 from differ.inorder import HIGH, ORDERS, ROWS, order_by
 from differ.kind import Kind
-from differ.partitions import ROWS as PART_ROWS
 
 # Inner sides: table, and conditions by which an index of it is probed.
 INNER = (("inorder_ref", ("{i}.ref = t.id", "{i}.id = t.id", "{i}.ref = t.a",
                           "{i}.id in (t.a, t.b, t.id)", "{i}.ref = t.a and {i}.v = t.b")),
          ("inorder", ("{i}.id = t.a", "{i}.a = t.b and {i}.id < t.id",
                       "{i}.id between t.b and t.b + 2")),
-         ("by_range", ("{i}.id = t.a", "{i}.at = t.id", "{i}.at = t.a and {i}.k = t.b",
+         ("chain_range", ("{i}.id = t.a", "{i}.at = t.id", "{i}.at = t.a and {i}.k = t.b",
                        "{i}.at between t.b and t.b + 3")),
-         ("by_list", ("{i}.id = t.id", "{i}.k = t.b and {i}.id = t.a")),
-         ("by_hash", ("{i}.id = t.a", "{i}.at = t.id", "{i}.id in (t.a, t.b)")))
+         ("chain_hash", ("{i}.id = t.id", "{i}.k = t.b and {i}.id = t.a",
+                         "{i}.at = t.id", "{i}.id in (t.a, t.b)")))
 
 
 class Chains(Kind):
@@ -27,7 +27,30 @@ class Chains(Kind):
 
     @staticmethod
     def create(conn):
-        """The tables are those of inorder.py and partitions.py."""
+        """Beside the tables of inorder.py."""
+        conn.execute(f"""
+            create table chain_range (id int, k int, at int) partition by range (at);
+            create table chain_range_0 partition of chain_range default;
+            create table chain_range_1 (at int, gone int, id int, k int);
+            alter table chain_range_1 drop column gone;
+            alter table chain_range attach partition chain_range_1
+                for values from (10) to (200);
+            create table chain_range_2 partition of chain_range
+                for values from (200) to ({ROWS});
+            create table chain_hash (id int, k int, at int) partition by hash (id);
+            do $$ begin
+                for i in 0 .. 3 loop
+                    execute format('create table chain_hash_%s partition of chain_hash
+                        for values with (modulus 4, remainder %s)', i, i);
+                end loop;
+            end $$;""")
+        for name in ("chain_range", "chain_hash"):
+            conn.execute(f"""
+                insert into {name} select i, i * 7 % {HIGH['b']}, i * 3 % {ROWS}
+                    from generate_series(0, {ROWS - 1}) i;
+                create index on {name} (id);
+                create index on {name} (k, id);
+                create index on {name} (at, k)""")
 
     def make(self) -> str:
         self.draft.ordered = True
@@ -103,7 +126,7 @@ class Chains(Kind):
         """Below LATERAL, with a limit and other values each time."""
         turned = self.pick("", " desc")
         join = self.pick("", " join inorder_ref r on r.ref = t.id",
-                         " left join by_hash r on r.id = t.a")
+                         " left join chain_hash r on r.id = t.a")
         key = self.pick("t.b = g.v % 12", "t.a between g.v and g.v + 20",
                         "t.b in (g.v % 5, g.v % 7, null)", "(t.b, t.a) > (g.v % 9, g.v)",
                         "t.a = any (array[g.v, g.v * 2, g.v % 3])",
@@ -135,16 +158,13 @@ class Chains(Kind):
                 f"\n order by t.b{turned}, t.a{turned}, t.id{turned} limit {self.pick(5, 40, 700)}")
 
     def _branches(self) -> str:
-        """MergeAppend of pipelines: partitions, and branches of a UNION ALL.
-
-        It holds a page of each: some of them, where a server has few buffers.
-        """
-        low = self.rng.randrange(PART_ROWS)
+        """MergeAppend of pipelines: partitions, and branches of a UNION ALL."""
+        low = self.rng.randrange(ROWS)
         high = low + self.pick(5, 100, 300)
         if self.chance(0.5):
-            from_ = "by_range p"
+            from_ = "chain_range p"
         else:
-            from_ = ("(select id, k, at from one_table union all select id, a, b from "
+            from_ = ("(select id, k, at from chain_hash union all select id, a, b from "
                      "inorder union all select id, v, ref from inorder_ref) p")
         return (f"select p.id, p.k, p.at from {from_} where p.id between {low} and {high}\n"
                 f" order by p.id {self.pick('', 'desc')}, p.k, p.at{self._limit()}")
