@@ -105,15 +105,9 @@ savepoint edit;
 :edit ('in_flight[7] = 2147483647');
 rollback;
 
--- a table that lacks a column, or is gone
+-- a table that lacks a column
 begin;
 alter table anago_calibration drop column in_flight;
-select source from anago_device();
-select count(*) from anago_calibrate(duration => '1 second');
-rollback;
--- (dropping it would drop the extension)
-begin;
-alter extension anago drop table anago_calibration;
 select source from anago_device();
 select count(*) from anago_calibrate(duration => '1 second');
 rollback;
@@ -121,5 +115,69 @@ select source from anago_device();
 
 truncate anago_calibration;
 select source from anago_device();
-drop function dev_calibrate, dev_with;
-drop table dev;
+
+-- what plans make of it, at both extremes; nothing is taken to be cached
+set anago.enable = on;
+set anago.residency = off;
+set max_parallel_workers_per_gather = 0;
+create table dev_key (id int primary key, c int);
+insert into dev_key select g, g * 7919 % 30000 from generate_series(1, 30000) g;
+create index dev_key_c on dev_key (c);
+create index dev_a on dev (a);
+vacuum (freeze, analyze) dev_key, dev;
+create function dev_plans(parallel int, latency float8 default 100, sequential float8 default 500) returns table
+	(gain numeric, few boolean, many boolean, joined boolean)
+language plpgsql as $$
+begin
+	perform set_config('anago.sim_device_parallel', parallel::text, false),
+		set_config('anago.sim_device_latency', latency::text, false),
+		set_config('anago.sim_device_sequential', sequential::text, false);
+	perform anago_calibrate(duration => '1 second');
+	return query select round(d.gain::numeric),
+		anago_used('select count(pad) from dev where b < 600'),
+		anago_used('select count(pad) from dev where b < 6000'),
+		anago_used('select count(pad) from dev_key join dev on dev.a = id where c < 1500')
+	from anago_device() d;
+end $$;
+set effective_io_concurrency = 0;
+-- one read at a time: nothing to gain
+select * from dev_plans(1);
+select * from dev_plans(1, 10000, 50);
+-- a fast disk
+select * from dev_plans(7, 75, 1500);
+-- many at a time, and no faster in order
+select * from dev_plans(1000, 1000, 200);
+-- a disk that is good at nothing but order
+select * from dev_plans(2, 8000, 200);
+-- where core's bitmap scan has as many in flight it is left to that
+select * from dev_plans(4);
+set effective_io_concurrency = 200;
+select * from dev_plans(4);
+set enable_bitmapscan = off;
+select * from dev_plans(4);
+reset enable_bitmapscan;
+reset effective_io_concurrency;
+-- kept plans follow
+prepare dev_kept as select count(pad) from dev where b < 600;
+set plan_cache_mode = force_generic_plan;
+select anago_used('execute dev_kept') from dev_plans(1);
+select anago_used('execute dev_kept') from dev_plans(1000, 1000, 200);
+select anago_used('execute dev_kept');
+truncate anago_calibration;
+select anago_used('execute dev_kept');
+insert into anago_calibration values ('pg_default', now(), 'somebody', '18', 'by hand', true, 1,
+	'{1,64}', '{10000,10000}', '{100,6400}', 500, 1, 1);
+select anago_used('execute dev_kept');
+-- however wrong it is, a page has its price
+update anago_calibration set reads_per_second = '{1e-9,1e300}', sequential_mb_per_second = 1e-300;
+select anago_used('execute dev_kept');
+select anago_same('select count(pad) from dev_key join dev on dev.a = id where c < 1500');
+-- a setting goes before
+set anago.io_gain = 1;
+select anago_used('execute dev_kept');
+reset anago.io_gain;
+reset plan_cache_mode;
+
+truncate anago_calibration;
+drop function dev_calibrate, dev_with, dev_plans;
+drop table dev, dev_key;

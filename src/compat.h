@@ -31,6 +31,7 @@
 /* 18: StartReadBuffer() is asynchronous; storage/aio.h exists. */
 #if PG_VERSION_NUM >= 180000
 #define ANAGO_HAVE_AIO 1
+#include "storage/aio.h"
 #include "storage/aio_subsys.h"
 #include "storage/io_worker.h"
 
@@ -384,8 +385,28 @@ anago_successor(AnagoSuccessor *successor, Relation indexrel pg_attribute_unused
 #include "optimizer/pathnode.h"
 
 #include "optimizer/planner.h"
+#include "utils/spccache.h"
 #include "nodes/plannodes.h"
 #include "partitioning/partprune.h"
+
+/*
+ * How many reads core's bitmap scans of a tablespace have in flight.  18: by the
+ * server's asynchronous I/O; before, and with io_method = sync, by advice to the
+ * kernel, which is of no use past its page cache.
+ */
+static inline int
+anago_core_prefetch(Oid tablespace)
+{
+	int			most = get_tablespace_io_concurrency(tablespace);
+
+#if PG_VERSION_NUM >= 180000
+	if (io_method == IOMETHOD_WORKER)
+		return Min(most, anago_io_workers());
+	if (io_method != IOMETHOD_SYNC)
+		return Min(most, io_max_concurrency);
+#endif
+	return anago_direct_io() ? 1 : most;
+}
 
 /* 19: the planner is told of EXPLAIN. */
 #if PG_VERSION_NUM >= 190000

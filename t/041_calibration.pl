@@ -159,11 +159,48 @@ value("begin; alter table anago_calibration drop column in_flight; $source; $sou
 my $said = () = substr(slurp_file($node->logfile), $position) =~ /LOG:  anago's table "anago_calibration" lacks columns/g;
 is($said, Anago::major_version($node) >= 17 ? 1 : 2, 'a table without its columns is named once');
 $position = -s $node->logfile;
+is(value("begin; alter extension anago drop table anago_calibration; $source; rollback"), 'default', 'a table that is gone is ignored');
+like(substr(slurp_file($node->logfile), $position), qr/LOG:  anago's table "anago_calibration" is missing; .*\n.*HINT:/, 'and named');
+$position = -s $node->logfile;
 value(q{update anago_calibration set in_flight = '{}'; select source from anago_device()}) for 1 .. 2;
 $said = () = substr(slurp_file($node->logfile), $position) =~ /LOG:  a calibration of tablespace "pg_default" is ignored/g;
 cmp_ok($said, '>=', 1, 'as are rows that cannot be');
 value('truncate anago_calibration');
 is(value($source), 'default', 'then nothing is known');
+
+# --- figures that queries contradict: another disk since ---
+
+# A read takes a second, it says.
+value(q{insert into anago_calibration values ('pg_default', now(), 'somebody', '18', 'by hand', true, 1,
+	'{1,256}', '{1,2}', '{1000000,128000000}', 500, 1, 1)});
+$position = -s $node->logfile;
+my $other = Anago::session($node, 'anago.debug_force' => 'on');
+my $seen;
+is((Anago::run($other, $source))[0], 'calibration', 'figures that may be are used');
+for (1 .. 3)
+{
+	Anago::drop_from_page_cache($node, 't');
+	(undef, $err) = Anago::run($other, 'select count(pad) from t where a >= 0');
+	($seen) = Anago::run($other, 'select together_reads from anago_stats');
+}
+SKIP:
+{
+	skip 'reads here wait for no device', 4 if $seen < 3000;
+	my ($now) = Anago::run($other, "set anago.debug_force = off; $source");
+	isnt($now, 'calibration', 'a session whose queries contradict it twice ignores it');
+	$said = () = substr(slurp_file($node->logfile), $position) =~
+	  /LOG:  reads of tablespace \d+ take \d+ us, which its calibration contradicts.*\n.*DETAIL:.*\n.*HINT:  Run anago_calibrate/g;
+	is($said, 1, 'and says so once, with a hint');
+	($now) = Anago::run($other, "$quick; $source");
+	like($now, qr/calibration/, 'a new one is used');
+	Anago::drop_from_page_cache($node, 't');
+	Anago::run($other, 'set anago.debug_force = on; select count(pad) from t where a >= 0');
+	Anago::drop_from_page_cache($node, 't');
+	Anago::run($other, 'select count(pad) from t where a >= 0');
+	($now) = Anago::run($other, "set anago.debug_force = off; $source");
+	is($now, 'calibration', 'and not contradicted, as it is of this device');
+}
+$other->quit;
 
 unlike(slurp_file($node->logfile), qr{TRAP:|WARNING:.*leak|was not closed|still referenced}, 'nothing leaked');
 $node->stop;

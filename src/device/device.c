@@ -53,7 +53,7 @@ PG_FUNCTION_INFO_V1(anago_device);
 #define MAX_TABLESPACES		64
 
 /* How long a table that is missing is not looked for again. */
-#define MISSING_MS			60000
+#define MISSING_MS			1000
 
 /* Queries in a row, and reads of each, that contradict a calibration; by what. */
 #define CONTRADICTIONS		2

@@ -11,8 +11,8 @@
  *
  * A probe costs at least the descent, which saves nothing, less the operator
  * that a merged step saves; where all of its matches are wanted, also what
- * the price keeps whatever overlaps: CPU time, and for each page what one costs
- * that is read in order.  Where an index dive could say that there are fewer
+ * the price keeps whatever overlaps: CPU time, and for each page the least that
+ * one costs (waits.c).  Where an index dive could say that there are fewer
  * matches, the latter does not count, and where one has said that there are fewer
  * probes, these count.  (The bound need not be close.  It must never be above
  * the price: then plans are what they were without it.)
@@ -32,6 +32,7 @@
 #include "guc.h"
 #include "plan/memo.h"
 #include "plan/price.h"
+#include "plan/waits.h"
 
 /* Of what the price says, what may be lost to its rounding. */
 #define ANAGO_BOUND_SLACK	0.95
@@ -40,13 +41,8 @@
 static Cost
 least_io(PlannerInfo *root, const AnagoPathStep *step)
 {
-	double		random_page;
-	double		seq_page;
-
-	anago_page_costs(anago_step_inner(step)->parent, &random_page, &seq_page);
-	if (random_page <= seq_page)
-		return anago_step_io(root, step);
-	return anago_step_io(root, step) * seq_page / random_page;
+	return anago_step_io(root, step) *
+		anago_least_share(anago_step_inner(step)->parent);
 }
 
 /* Might its index say that so many probes find something else than core believes? */

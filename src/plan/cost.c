@@ -7,7 +7,7 @@
  * first rows cost what they do in core: ramp.c.
  *
  * Several processes.  They share CPU costs, by core's own divisor.  Waiting is
- * not divided: io_gain says how many reads of the whole query overlap, and the
+ * not divided: the gain says how many reads of the whole query overlap, and the
  * device serves no more of them when more processes ask.  (Core likewise does
  * not divide the pages of a partial scan.)  Gather adds what starting workers
  * and passing on rows costs.
@@ -36,6 +36,7 @@
 #include "compat.h"
 #include "plan/memo.h"
 #include "plan/price.h"
+#include "plan/waits.h"
 
 /*
  * Settings of costs beyond all measure lead to infinite ones, and the difference
@@ -98,7 +99,8 @@ anago_cost_scan(PlannerInfo *root, AnagoPath *apath)
 	path->startup_cost = from->startup_cost + ANAGO_SETUP_PAGES * random_page;
 	path->total_cost = path->startup_cost + price.ours;
 	defer_setup(root, apath, from);
-	apath->ramp = anago_ramp_of_step(1, random_page, anago_gain(),
+	apath->ramp = anago_ramp_of_step(1, random_page,
+									 anago_gain(from->parent),
 									 price.core - price.ours);
 	anago_add_ramp(root, apath, NIL);
 	mend_cost(path, from);
@@ -190,7 +192,7 @@ anago_cost_join(PlannerInfo *root, AnagoPath *apath, const NestPath *nest,
 		rerun_cost(path, cost.probes, setup);
 	defer_setup(root, apath, stock);
 	apath->ramp = anago_ramp_of_step(list_length(apath->steps), random_page,
-									 anago_gain(),
+									 anago_gain(inner->parent),
 									 price.core - price.ours + Max(setup, 0));
 	anago_add_ramp(root, apath, NIL);
 	mend_cost(path, stock);

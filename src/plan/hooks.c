@@ -18,6 +18,7 @@
  *		bound.c		what a join costs at least
  *		cost.c		what a pipeline costs
  *		price.c		what the work of one step costs
+ *		waits.c		what waiting for pages costs, by what is known of the device
  *		dive.c		how many entries a step finds, asked of its index
  *		ramp.c		what the first rows cost
  *		why.c		anago_explain_why(): what became of which path

@@ -152,11 +152,11 @@ extern AnagoPath *anago_make_partial_path(const AnagoPath *apath);
 extern bool anago_submit_partial_path(PlannerInfo *root, RelOptInfo *rel,
 									  const AnagoPath *apath);
 
-/* price.c: would a pipeline have no advantage at all? */
+/* waits.c: would a pipeline have no advantage at all? */
 extern bool anago_nothing_overlaps(void);
 
 /*
- * Could this scan cost less than core's?  A cheap test, so that lookups of a
+ * price.c.  Could this scan cost less than core's?  A cheap test, so that lookups of a
  * few rows are planned as fast as without anago.
  */
 extern bool anago_scan_may_gain(const IndexPath *ipath);

@@ -9,29 +9,7 @@
  *
  *		random = pages * random_page_cost,
  *
- * is reduced.  Of these pages, those that depend on each other still wait one
- * after the other: in each step a leaf page tells which heap page is wanted.
- * All others overlap, and count as pages / anago.io_gain.  But a page that
- * nobody waits for must still be asked for, copied, and come back to; that
- * CPU time is part of random_page_cost, and does not overlap with itself:
- *
- *		random' = random_page_cost * (d + (pages - d) / io_gain) +
- *				  page_cpu * (pages - d),						d = 2
- *
- * The gain is also no more than the reads that the I/O method can keep going
- * (with none or one there is no path of ours), and no page costs less than one
- * that is read in order: waiting and CPU time of such a page together are at
- * least seq_page_cost.  Thus where random_page_cost is near that, ours gains
- * little.
- *
- * page_cpu is what core takes for the CPU cost of an index page, 50 operators,
- * or 0.125.  Going by docs/benchmarks.md, where a random read of stock's takes
- * 72 us for its 4.0, a page from the device costs a process more (about 8 us,
- * 0.4), and one that is in shared buffers less (under 1 us, 0.05).  With
- * anago.io_gain at 3, its default, a page of many in flight waits a third
- * longer than core's seq_page_cost says of a page that is read in order.  So a
- * scan of most of a table is not taken from a sequential scan, nor from a
- * bitmap scan, which core prices like the former if it fetches most pages.
+ * is reduced, as most of it overlaps: waits.c.
  *
  * Visits.  Where an index leads to many rows of each page, in an order that
  * has nothing to do with the pages, each row is a visit of its own: a buffer
@@ -70,15 +48,9 @@
 #include "optimizer/paths.h"
 
 #include "compat.h"
-#include "guc.h"
 #include "plan/memo.h"
 #include "plan/price.h"
-
-/* Reads of one step that wait for each other: leaf, heap. */
-#define ANAGO_DEPENDENT_READS	2.0
-
-/* CPU cost of a page whose read overlaps with others: in operators. */
-#define ANAGO_PAGE_OPERATORS	50.0
+#include "plan/waits.h"
 
 /* CPU cost of coming back to a page for one more row: in operators. */
 #define ANAGO_VISIT_OPERATORS	20.0
@@ -93,9 +65,6 @@
 /* Larger ones that are visited over and over: share, visits of each page. */
 #define ANAGO_CACHED_SHARE		(1.0 / 2)
 #define ANAGO_MANY_VISITS		4.0
-
-/* There a step saves no more than this share of its cost. */
-#define ANAGO_TOKEN				0.05
 
 /* Conditions that the index does not check, as core's cost_index sees it. */
 static QualCost
@@ -235,64 +204,6 @@ scan_io_of(PlannerInfo *root, const IndexPath *ipath, Selectivity selectivity,
 	split->random = index_io(ipath, selectivity) + (1 - correlated) * worst;
 }
 
-/* How many random pages cost that much? */
-static double
-pages_for(Cost io, double random_page)
-{
-	return random_page > 0 ? io / random_page : 0;
-}
-
-/* Of these random pages, how many overlap with others? */
-static double
-overlapping_pages(Cost io, double random_page)
-{
-	return Max(0.0, pages_for(io, random_page) - ANAGO_DEPENDENT_READS);
-}
-
-/*
- * Forced plans are for tests and comparisons, and should not depend on what the
- * I/O method can do.
- */
-double
-anago_gain(void)
-{
-	double		gain = anago_io_gain > 0 ? anago_io_gain : ANAGO_DEFAULT_GAIN;
-
-	if (anago_debug_force)
-		return gain;
-	if (anago_mode != ANAGO_MODE_OOO)
-		return 1.0;
-	return Max(1.0, Min(gain, anago_kept_overlap(anago_max_inflight_reads)));
-}
-
-bool
-anago_nothing_overlaps(void)
-{
-	return !anago_debug_force && anago_gain() <= 1.0;
-}
-
-/* What a process has to do for pages that overlap. */
-static Cost
-page_cpu(Cost io, double random_page)
-{
-	return overlapping_pages(io, random_page) *
-		ANAGO_PAGE_OPERATORS * cpu_operator_cost;
-}
-
-/*
- * What waiting for random pages costs when most of it overlaps.  Together with
- * page_cpu, no page costs less than one that is read in order.
- */
-static Cost
-overlapped(Cost io, double random_page, double seq_page)
-{
-	double		pages = overlapping_pages(io, random_page);
-	double		one = Max(random_page / anago_gain(),
-						  seq_page - ANAGO_PAGE_OPERATORS * cpu_operator_cost);
-
-	return io - pages * Max(random_page - one, 0);
-}
-
 /* Visits of one scan that lead to a page again, in no order. */
 static Cost
 visit_cpu(const IndexPath *ipath, const ScanIo *io, double random_page,
@@ -300,7 +211,7 @@ visit_cpu(const IndexPath *ipath, const ScanIo *io, double random_page,
 {
 	double		visits = tuples * part_visited(ipath) * (1.0 - io->correlated);
 
-	return Max(0.0, visits - pages_for(io->random, random_page)) *
+	return Max(0.0, visits - anago_pages_for(io->random, random_page)) *
 		ANAGO_VISIT_OPERATORS * cpu_operator_cost;
 }
 
@@ -343,19 +254,34 @@ settle(const AnagoPrice *believed, const AnagoPrice *dived)
 static AnagoPrice
 price_scan(const AnagoPathStep *step, Cost cpu, const ScanIo *io, double tuples)
 {
+	const RelOptInfo *rel = step->ipath->path.parent;
 	double		random_page;
 	double		seq_page;
 	Cost		waits = io->random * step->cold;
 	Cost		work;
 	AnagoPrice		price;
 
-	anago_page_costs(step->ipath->path.parent, &random_page, &seq_page);
-	work = page_cpu(waits, random_page) +
+	anago_page_costs(rel, &random_page, &seq_page);
+	work = anago_page_cpu(rel, waits) +
 		visit_cpu(step->ipath, io, random_page, tuples);
 	price.core = cpu + io->sequential + io->random;
-	price.ours = price.core - waits + overlapped(waits, random_page, seq_page) + work;
+	price.ours = price.core - waits + anago_overlapped(rel, waits) + work;
 	price.shared = cpu + work;
 	return price;
+}
+
+/*
+ * No less than a bitmap scan would cost of the same rows, which prefetches: unless
+ * that is more than core's index scan.  Both find so many times what core believes.
+ */
+static void
+respect_bitmap(PlannerInfo *root, const AnagoPathStep *step, double times,
+			   AnagoPrice *price)
+{
+	Cost		bitmap = anago_bitmap_price(root, step->ipath, step->cold);
+	Cost		run = (bitmap - step->ipath->path.startup_cost) * Min(times, 1.0);
+
+	price->ours = Max(price->ours, Min(run, price->core));
 }
 
 /* The same with what the index says. */
@@ -386,11 +312,14 @@ anago_price_scan(PlannerInfo *root, AnagoPathStep *step)
 	step->cold = anago_cold_share(root, list_make1(step->ipath), step->facts);
 	split_scan_io(root, step->ipath, io, &split);
 	price = price_scan(step, run - io, &split, tuples_fetched(step->ipath));
+	respect_bitmap(root, step, 1.0, &price);
 	anago_dive(root, step->ipath, step->facts, run, NULL, &step->dive);
 	if (step->dive.known)
 	{
 		AnagoPrice	dived = price_dived_scan(root, step, split.correlated);
 
+		respect_bitmap(root, step, step->dive.entries / Max(tuples_fetched(step->ipath), 1.0),
+					   &dived);
 		price = settle(&price, &dived);
 	}
 	return price;
@@ -454,16 +383,17 @@ is_soon_cached(const AnagoPathStep *step, double probes)
 static Cost
 saved_by_table(const IndexPath *ipath, Cost io, double cold, Cost *for_pages)
 {
+	const RelOptInfo *rel = ipath->path.parent;
 	double		random_page;
 	double		seq_page;
 	Cost		waits;
 	Cost		work;
 
-	anago_page_costs(ipath->path.parent, &random_page, &seq_page);
+	anago_page_costs(rel, &random_page, &seq_page);
 	waits = waits_of_step(ipath, io, random_page) * cold;
-	work = page_cpu(waits, random_page);
+	work = anago_page_cpu(rel, waits);
 	*for_pages += work;
-	return waits - overlapped(waits, random_page, seq_page) - work;
+	return waits - anago_overlapped(rel, waits) - work;
 }
 
 Cost

@@ -30,9 +30,6 @@ typedef struct AnagoProbesCost
 	Cost		io;
 } AnagoProbesCost;
 
-/* How many reads overlap. */
-extern double anago_gain(void);
-
 /* Core's charge for the pages of one probe of a step, in all its tables. */
 extern Cost anago_step_io(PlannerInfo *root, const AnagoPathStep *step);
 

@@ -1,0 +1,245 @@
+/*-------------------------------------------------------------------------
+ *
+ * waits.c
+ *	  What waiting for pages costs.
+ *
+ * Of the pages at random places that a step reads, those that depend on each
+ * other wait one after the other (a leaf says which heap page is wanted), at core's
+ * price; all others overlap, and wait less:
+ *
+ *		wait' = random_page_cost * d + one * (pages - d),			d = 2
+ *
+ * and take a process some CPU time each, page_cpu, which is part of
+ * random_page_cost and does not overlap: what core takes for the CPU cost of an
+ * index page, 50 operators, or 0.125.  By docs/benchmarks.md a page from the device
+ * costs a process more (about 8 us, 0.4), and one that is in shared buffers less.
+ *
+ * One page, without a calibration: random_page_cost / gain, and with page_cpu
+ * no less than a page in order, seq_page_cost.
+ *
+ * With one, by the clock.  `rate` is what the device serves at the depth that the
+ * pipeline will have: as many reads as are allowed and as the I/O method can keep
+ * going, and no more than half of the pages, as the window grows with them.  A
+ * process can do no more than handle the page.  To make units of cost out of
+ * microseconds we ask what core's scan of a table takes, page by page, and what it
+ * costs: the device's time for a page in order, and CPU_UNITS of CPU costs (55 rows of a
+ * simple filter), each of which takes CPU_UNIT_US (docs/benchmarks.md: 72 us for
+ * the 4.0 of a random page; 16 us for a page of a scan that costs 1.7).
+ *
+ *		one = max(1 / rate, page in the kernel + page in shared buffers) /
+ *			  ((page in order + CPU_UNITS * CPU_UNIT_US) / (seq_page_cost + CPU_UNITS))
+ *
+ * So the price is true in relation to a scan in order, which is our rival and which
+ * core prices well.  In relation to core's own random reads, which wait one by one,
+ * it would be too high where random_page_cost is low; they are as wrong there, so
+ * ours stays below.  It is never below a tenth of seq_page_cost, whatever a
+ * calibration says.
+ *
+ * Bitmap scans prefetch: as many pages as effective_io_concurrency says, and before
+ * that sorted.  Where they have as many reads in flight as we, they were 1.1 to 1.8
+ * times as fast, by their order.  Core does not price that.  We price ours in relation to it:
+ * no less than the bitmap scan would cost if core saw its waits as we see ours.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+
+#include "compat.h"
+#include "device/device.h"
+#include "guc.h"
+#include "plan/memo.h"
+#include "plan/paths.h"
+#include "plan/waits.h"
+
+/* CPU cost of a page whose read overlaps with others: in operators. */
+#define PAGE_OPERATORS		50.0
+
+/* What a page of core's scans costs besides reading it, and what that takes. */
+#define CPU_UNITS			0.7
+#define CPU_UNIT_US			15.0
+
+/* Of seq_page_cost, the least that a page is taken to cost. */
+#define LEAST_PRICE			0.1
+
+/* How much faster they read in the order of pages, at the same depth. */
+#define IN_PAGE_ORDER		1.25
+
+/* By which they are preferred where that makes no difference. */
+#define BITMAP_TOKEN		0.03
+
+/* A device that gains less than that gains nothing. */
+#define LEAST_GAIN			1.1
+
+/* ---- how many reads overlap ---- */
+
+bool
+anago_nothing_overlaps(void)
+{
+	return !anago_debug_force &&
+		(anago_mode != ANAGO_MODE_OOO || anago_io_gain == 1.0 ||
+		 anago_kept_overlap(anago_max_inflight_reads) <= 1);
+}
+
+/* What is known of a tablespace, unless a setting goes before. */
+static const AnagoDevice *
+device_of(Oid tablespace)
+{
+	return anago_debug_force || anago_io_gain > 0 ? NULL : anago_device_of(tablespace);
+}
+
+/*
+ * Forced plans are for tests and comparisons, and should not depend on what the
+ * I/O method can do.
+ */
+double
+anago_gain(const RelOptInfo *rel)
+{
+	const AnagoDevice *device = device_of(rel->reltablespace);
+	double		overlap = anago_debug_force ? ANAGO_MAX_INFLIGHT :
+		anago_mode != ANAGO_MODE_OOO ? 1 : anago_kept_overlap(anago_max_inflight_reads);
+	double		gain = anago_io_gain > 0 ? anago_io_gain : ANAGO_DEFAULT_GAIN;
+
+	if (device != NULL)
+		gain = anago_device_gain(device, Max(overlap, 1));
+	return Max(1.0, Min(gain, overlap));
+}
+
+/* ---- the price of a page ---- */
+
+static double
+overlapping_pages(Cost io, double random_page)
+{
+	return Max(0.0, anago_pages_for(io, random_page) - ANAGO_DEPENDENT_READS);
+}
+
+/* With so many pages to read, how many are in flight? */
+static double
+depth_for(double pages)
+{
+	return Max(1.0, Min(pages / 2, anago_kept_overlap(anago_max_inflight_reads)));
+}
+
+/* See the top; in microseconds. */
+static double
+unit_of_cost(const AnagoDevice *device, double seq_page)
+{
+	return (device->in_order_us + CPU_UNITS * CPU_UNIT_US) / (seq_page + CPU_UNITS);
+}
+
+static double
+measured_price(const AnagoDevice *device, double pages, double random_page,
+			   double seq_page)
+{
+	double		cpu = PAGE_OPERATORS * cpu_operator_cost;
+	double		depth = depth_for(pages);
+	double		us = Max(1e6 / anago_device_rate(device, depth),
+						 device->kernel_page_us + device->buffer_page_us);
+	double		price = us / unit_of_cost(device, seq_page);
+
+	if (anago_device_gain(device, depth) < LEAST_GAIN)
+		return random_page;
+	price = Min(price, random_page * (1.0 - ANAGO_TOKEN) - cpu);
+	return Max(price, seq_page * LEAST_PRICE);
+}
+
+/* Of one page of so many that overlap, without its CPU time. */
+static double
+price_of_page(const RelOptInfo *rel, double pages, double random_page,
+			  double seq_page)
+{
+	const AnagoDevice *device = device_of(rel->reltablespace);
+
+	if (device != NULL && device->measured && anago_mode == ANAGO_MODE_OOO)
+		return measured_price(device, pages, random_page, seq_page);
+	return Max(random_page / anago_gain(rel),
+			   seq_page - PAGE_OPERATORS * cpu_operator_cost);
+}
+
+Cost
+anago_overlapped(const RelOptInfo *rel, Cost io)
+{
+	double		random_page;
+	double		seq_page;
+	double		pages;
+	double		one;
+
+	anago_page_costs(rel, &random_page, &seq_page);
+	pages = overlapping_pages(io, random_page);
+	one = price_of_page(rel, pages, random_page, seq_page);
+	return io - pages * Max(random_page - one, 0);
+}
+
+Cost
+anago_page_cpu(const RelOptInfo *rel, Cost io)
+{
+	double		random_page;
+	double		seq_page;
+
+	anago_page_costs(rel, &random_page, &seq_page);
+	return overlapping_pages(io, random_page) * PAGE_OPERATORS * cpu_operator_cost;
+}
+
+double
+anago_least_share(const RelOptInfo *rel)
+{
+	const AnagoDevice *device = device_of(rel->reltablespace);
+	double		random_page;
+	double		seq_page;
+
+	anago_page_costs(rel, &random_page, &seq_page);
+	if (random_page <= 0)
+		return 1.0;
+	if (device != NULL && device->measured)
+		return Min(seq_page * LEAST_PRICE / random_page, 1.0 - ANAGO_TOKEN);
+	return Min(seq_page / random_page, 1.0);
+}
+
+/* ---- core's bitmap scan ---- */
+
+/* What core charges for the pages of the table, and how many these are. */
+static Cost
+bitmap_io(PlannerInfo *root, IndexPath *ipath, double *pages)
+{
+	RelOptInfo *rel = ipath->path.parent;
+	double		random_page;
+	double		seq_page;
+	double		share;
+	Cost		unused_cost;
+	double		unused_tuples;
+
+	anago_page_costs(rel, &random_page, &seq_page);
+	*pages = compute_bitmap_pages(root, rel, &ipath->path, 1, &unused_cost,
+								  &unused_tuples);
+	share = Min(*pages / Max((double) rel->pages, 1.0), 1.0);
+	return *pages * (random_page - (random_page - seq_page) * sqrt(share));
+}
+
+Cost
+anago_bitmap_price(PlannerInfo *root, IndexPath *ipath, double cold)
+{
+	RelOptInfo *rel = ipath->path.parent;
+	const AnagoDevice *device = device_of(rel->reltablespace);
+	BitmapHeapPath *bitmap;
+	double		pages;
+	double		theirs;
+	Cost		io;
+
+	if (device == NULL || !device->measured || !enable_bitmapscan ||
+		!ipath->indexinfo->amhasgetbitmap || ipath->path.param_info != NULL ||
+		ipath->path.pathtype != T_IndexScan)
+		return 0;
+	bitmap = create_bitmap_heap_path(root, rel, &ipath->path,
+									 rel->lateral_relids, 1.0, 0);
+	io = bitmap_io(root, ipath, &pages);
+	theirs = IN_PAGE_ORDER *
+		anago_device_rate(device, Max(anago_core_prefetch(rel->reltablespace), 1)) /
+		anago_device_rate(device, depth_for(pages));
+	return (1.0 + BITMAP_TOKEN) *
+		(bitmap->path.total_cost - io * cold * (1.0 - Min(theirs, 1.0)));
+}
