@@ -65,6 +65,7 @@ select * from anago_same_prepared('select c.id, x.* from c, lateral (select * fr
 	'int, int', '3, 0', '4, 50', 'null, 1');
 
 -- the plan
+set enable_memoize = off;
 set anago.enable = on;
 set anago.debug_force = on;
 select * from anago_plan('select c.id, x.* from c, lateral (select * from o where cid = c.id order by day desc limit 3) x where grp = 3');
@@ -199,22 +200,27 @@ select looked_for('select c.id, o.id from c, o where cid = c.id limit 1 for upda
 
 -- statistics and predicate locks are of what core has done
 set anago.io_method = auto;
-create function traces(setting text, out scans bigint, out locks bigint) language plpgsql as $$
+create table traced (setting text, scans bigint, locks bigint);
+create function traces(setting text) returns void language plpgsql as $$
 declare
 	before bigint := pg_stat_get_xact_numscans('o_cid_day'::regclass);
+	scans bigint;
+	locks bigint;
 begin
 	perform set_config('anago.ahead', setting, true);
 	perform count(*) from (select o.id from c, o where cid = c.id and c.grp < 4 for update of o) x;
 	scans := pg_stat_get_xact_numscans('o_cid_day'::regclass) - before;
 	select count(*) into locks from pg_locks where mode = 'SIReadLock' and pid = pg_backend_pid();
+	insert into traced values (setting, scans, locks);
 end $$;
 drop index o_cid;
 begin isolation level serializable;
-select * from traces('on');
+select traces('on');
 commit;
 begin isolation level serializable;
-select * from traces('off');
+select traces('off');
 commit;
+select count(distinct (scans, locks)) as same, min(scans) > 0 as scans, min(locks) > 0 as locks from traced;
 
 -- several processes, each ahead of its own rows
 set max_parallel_workers_per_gather = 2;
