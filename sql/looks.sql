@@ -84,6 +84,16 @@ create sequence calls;
 create function own_int(i int) returns int language sql immutable as 'select i + nextval(''calls'')::int * 0';
 select looks_in('select c.id, x.* from (select id, nextval(''calls'') from c offset 0) c, lateral (select * from o where cid = c.id order by day limit 3) x');
 select looks_in('select c.id, x.* from (select id from c for update) c, lateral (select * from o where cid = c.id order by day limit 3) x');
+-- an initplan is run when it is first asked for, here by the outer side
+create function looks_of_outer(select_list text, condition text) returns bigint language sql as $$
+	select looks.looks_in('select c.id, x.*' || select_list || ' from c, lateral (select * from o where cid = c.id order by day limit 3) x
+		where case when c.id < 9 then true else ' || condition || ' end')
+$$;
+select looks_of_outer('', 'c.id = (select max(oid) from l)') as calm,
+	looks_of_outer('', 'c.id = (select nextval(''calls''))') as changes,
+	looks_of_outer('', 'c.id = (select oid from l limit 1 for update)') as locks,
+	looks_of_outer('', 'c.id = (select max(oid) from l where amount < (select nextval(''calls'')))') as by_another,
+	looks_of_outer(', (select nextval(''calls''))', 'c.id > 9') as in_select_list;
 create function own_cid(i int) returns int language plpgsql immutable as 'begin return i; end';
 select looks_in('select c.id, x.* from c, lateral (select * from o where cid = own_cid(c.id) order by day limit 3) x');
 -- the key of the second is known only when the first has been found; that of

@@ -30,7 +30,9 @@
 typedef struct PlaceCxt
 {
 	PlannedStmt *stmt;
-	Bitmapset  *of_rows;		/* parameters that rows set */
+	Bitmapset  *of_rows;		/* parameters that rows set, */
+	Bitmapset  *of_initplans;	/* and initplans, */
+	bool		restless;		/* of which one may not be run ahead of demand */
 	int			last_id;		/* greatest plan_node_id */
 } PlaceCxt;
 
@@ -104,11 +106,36 @@ visit_stmt(VisitPlan visit, PlaceCxt *cxt)
 	visit_all(cxt->stmt->subplans, visit, cxt);
 }
 
+/*
+ * Initplans are run when their result is first asked for, by whatever is below.
+ * CTEs are not: of these each scan is looked at.
+ */
+static void
+see_initplans(const Plan *plan, PlaceCxt *cxt)
+{
+	ListCell   *lc;
+	ListCell   *param;
+
+	foreach(lc, plan->initPlan)
+	{
+		const SubPlan *initplan = lfirst_node(SubPlan, lc);
+
+		if (initplan->subLinkType == CTE_SUBLINK)
+			continue;
+		foreach(param, initplan->setParam)
+			cxt->of_initplans = bms_add_member(cxt->of_initplans, lfirst_int(param));
+		if (!anago_plan_is_calm(cxt->stmt, list_nth(cxt->stmt->subplans,
+													initplan->plan_id - 1)))
+			cxt->restless = true;
+	}
+}
+
 /* What is to be known of the whole plan first. */
 static void
 see_node(Plan *plan, PlaceCxt *cxt)
 {
 	cxt->last_id = Max(cxt->last_id, plan->plan_node_id);
+	see_initplans(plan, cxt);
 	if (IsA(plan, NestLoop))
 	{
 		ListCell   *lc;
@@ -209,6 +236,18 @@ most_of_inner(const NestLoop *loop)
 	return single && loop->join.joinqual == NIL ? 1 : 0;
 }
 
+/*
+ * May its rows be asked for ahead of demand?  An initplan that may not be run then
+ * can be asked for by another one: where there is one, none is.
+ */
+static bool
+may_run_ahead(const Plan *plan, const PlaceCxt *cxt)
+{
+	if (cxt->restless && bms_overlap(plan->extParam, cxt->of_initplans))
+		return false;
+	return anago_plan_is_calm(cxt->stmt, plan);
+}
+
 static void
 place_in_nestloop(NestLoop *loop, PlaceCxt *cxt)
 {
@@ -228,7 +267,7 @@ place_in_nestloop(NestLoop *loop, PlaceCxt *cxt)
 		looks.params = lappend(looks.params, param);
 	}
 	anago_find_looks(&looks, innerPlan(loop), most_of_inner(loop));
-	if (looks.looks != NIL && anago_plan_is_calm(cxt->stmt, outer))
+	if (looks.looks != NIL && may_run_ahead(outer, cxt))
 		outerPlan(loop) = make_ahead(cxt, outer, &looks);
 }
 
