@@ -15,7 +15,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "pgstat.h"
+#include "utils/wait_event.h"
 
 #include "device/probe.h"
 #include "io/io.h"

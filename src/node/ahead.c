@@ -169,10 +169,11 @@ begin_ahead(CustomScanState *node, EState *estate, int eflags)
 static bool
 is_of_query(void)
 {
-	int			category = ERRCODE_TO_CATEGORY(geterrcode());
+	int			code = geterrcode();
+	int			category = ERRCODE_TO_CATEGORY(code);
 
-	return category == ERRCODE_OPERATOR_INTERVENTION ||
-		category == ERRCODE_INSUFFICIENT_RESOURCES ||
+	return code == ERRCODE_OUT_OF_MEMORY ||
+		category == ERRCODE_OPERATOR_INTERVENTION ||
 		category == ERRCODE_TRANSACTION_ROLLBACK;
 }
 
