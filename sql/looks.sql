@@ -102,6 +102,36 @@ select looks_in('select c.id from c, lateral (select 1 from o, lateral (select 1
 	where o.day = c.id order by o.note limit 1) x');
 select looks_in('select c.id from c, lateral (select * from o where cid = (select max(id) from l, c where amount < 0) order by day limit 3) x');
 
+-- subqueries that a scan evaluates: it is cut, and they are evaluated above it
+select * from looks_same('select c.id, (select sum(day) from o where cid = c.id) from c where grp < 4');
+select * from looks_same('select c.id, c.grp + (select count(*) from o where cid = c.id), (select max(note) from o where cid = c.grp) from c where grp < 4');
+select * from looks_same('select c from c where grp < 4 and (select count(*) from o where cid = c.id) > 14 and length(name) < 9');
+select * from looks_same('select c.id, exists (select 1 from o where cid = c.id and day > 50), array(select day from o where name = c.name order by day, id limit 3) from c');
+select * from looks_same('select x.id, (select sum(day) from o where cid = x.id) from (select id from c order by id limit 20) x');
+select * from looks_same('select c.id, (select sum(day) from o where cid = c.id) from c where grp < 4 order by c.grp, c.id limit 3');
+select * from looks_same('select c.id, (select sum(o.day + (select sum(amount) from l where oid = o.id)) from o where cid = c.id) from c where grp < 4');
+select * from anago_plan('select c.ctid, c.id, (select sum(day) from o where cid = c.id) from c where grp < 4 and (select count(*) from o where cid = c.grp) > 14 and id > 3');
+-- not in a cursor, where a row's place is looked for in the scan
+begin;
+declare k cursor for select c.id, (select sum(day) from o where cid = c.id) from c where c.grp < 4;
+fetch 2 from k;
+update c set name = 'current' where current of k returning id, name;
+rollback;
+-- a filter's order: what hides rows comes before what might leak them
+create function leak(i int) returns boolean language plpgsql cost 0.0001 as 'begin raise notice ''seen %'', i; return true; end';
+create role looks_reader;
+grant usage on schema looks to looks_reader;
+grant select on c, o to looks_reader;
+alter table c enable row level security;
+create policy p on c using (id < 4 and (select count(*) from o where cid = c.id) > 0);
+set role looks_reader;
+select id from c where leak(id);
+reset role;
+alter table c disable row level security;
+revoke all on c, o from looks_reader;
+revoke all on schema looks from looks_reader;
+drop role looks_reader;
+
 -- locks and changes: core's nested loops, and its tables afterwards
 create table changed (how text, ahead boolean, n bigint, sum numeric);
 create function change(how text, statement text) returns setof changed language plpgsql as $$
@@ -127,6 +157,7 @@ set anago.io_method = sim;
 set anago.sim_hit_rate = 0;
 select * from change('update', 'update o set day = day + c.grp from c where cid = c.id and c.grp < 4');
 select * from change('delete', 'delete from o using c where cid = c.id and c.grp < 4');
+select * from change('update, subquery', 'update o set day = (select sum(amount) from l where oid = o.id) where cid < 9 and (select count(*) from l where oid = o.id) = 2');
 select * from change('merge', 'merge into o using (select * from c where grp < 4) c on cid = c.id when matched then update set note = c.name');
 select count(*), sum(id) from (select o.id from c, o where cid = c.id and c.grp < 4 for update of o) x;
 select looks_in('select o.id from c, o where cid = c.id and c.grp < 4 for update of o');

@@ -8,6 +8,8 @@
  *
  *		nested loop		below its outer side, if its inner side has looks
  *						(looks.c)
+ *		scan			above it, if it evaluates subqueries that have looks:
+ *						the node evaluates them then (subplans.c)
  *
  * That changes no cost and no choice, so it is done when core has finished the
  * plan, parameters and all.  What is put in passes rows on as they are; where there
@@ -34,9 +36,10 @@ typedef struct PlaceCxt
 	Bitmapset  *of_initplans;	/* and initplans, */
 	bool		restless;		/* of which one may not be run ahead of demand */
 	int			last_id;		/* greatest plan_node_id */
+	bool		may_cut;		/* scans may be cut for the sake of subqueries */
 } PlaceCxt;
 
-typedef void (*VisitPlan) (Plan *plan, PlaceCxt *cxt);
+typedef Plan *(*VisitPlan) (Plan *plan, PlaceCxt *cxt);
 
 static const CustomScanMethods *ahead_methods = NULL;
 
@@ -50,14 +53,14 @@ anago_ahead_init(const CustomScanMethods *methods)
 
 static void visit_below(Plan *plan, VisitPlan visit, PlaceCxt *cxt);
 
-/* Those below first. */
-static void
+/* Those below first; what stands there from now on. */
+static Plan *
 visit_plan(Plan *plan, VisitPlan visit, PlaceCxt *cxt)
 {
 	if (plan == NULL)
-		return;
+		return NULL;
 	visit_below(plan, visit, cxt);
-	visit(plan, cxt);
+	return visit(plan, cxt);
 }
 
 static void
@@ -66,14 +69,30 @@ visit_all(List *plans, VisitPlan visit, PlaceCxt *cxt)
 	ListCell   *lc;
 
 	foreach(lc, plans)
-		visit_plan(lfirst(lc), visit, cxt);
+		lfirst(lc) = visit_plan(lfirst(lc), visit, cxt);
+}
+
+/*
+ * A merge join goes back in its inner side.  A scan can, alone or below a Result;
+ * as two nodes it could not.
+ */
+static void
+visit_inner(Plan *plan, VisitPlan visit, PlaceCxt *cxt)
+{
+	Plan	   *inner = innerPlan(plan);
+	bool		may_cut = cxt->may_cut;
+
+	if (IsA(plan, MergeJoin) && !IsA(inner, Sort) && !IsA(inner, Material))
+		cxt->may_cut = false;
+	innerPlan(plan) = visit_plan(inner, visit, cxt);
+	cxt->may_cut = may_cut;
 }
 
 static void
 visit_below(Plan *plan, VisitPlan visit, PlaceCxt *cxt)
 {
-	visit_plan(outerPlan(plan), visit, cxt);
-	visit_plan(innerPlan(plan), visit, cxt);
+	outerPlan(plan) = visit_plan(outerPlan(plan), visit, cxt);
+	visit_inner(plan, visit, cxt);
 	switch (nodeTag(plan))
 	{
 		case T_Append:
@@ -89,7 +108,8 @@ visit_below(Plan *plan, VisitPlan visit, PlaceCxt *cxt)
 			visit_all(((BitmapOr *) plan)->bitmapplans, visit, cxt);
 			break;
 		case T_SubqueryScan:
-			visit_plan(((SubqueryScan *) plan)->subplan, visit, cxt);
+			((SubqueryScan *) plan)->subplan =
+				visit_plan(((SubqueryScan *) plan)->subplan, visit, cxt);
 			break;
 		case T_CustomScan:
 			visit_all(((CustomScan *) plan)->custom_plans, visit, cxt);
@@ -102,7 +122,7 @@ visit_below(Plan *plan, VisitPlan visit, PlaceCxt *cxt)
 static void
 visit_stmt(VisitPlan visit, PlaceCxt *cxt)
 {
-	visit_plan(cxt->stmt->planTree, visit, cxt);
+	cxt->stmt->planTree = visit_plan(cxt->stmt->planTree, visit, cxt);
 	visit_all(cxt->stmt->subplans, visit, cxt);
 }
 
@@ -130,12 +150,28 @@ see_initplans(const Plan *plan, PlaceCxt *cxt)
 	}
 }
 
+/* Walker: parameters that rows set for their subqueries. */
+static bool
+see_subplans(Node *node, PlaceCxt *cxt)
+{
+	ListCell   *lc;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, SubPlan))
+		foreach(lc, ((SubPlan *) node)->parParam)
+			cxt->of_rows = bms_add_member(cxt->of_rows, lfirst_int(lc));
+	return expression_tree_walker(node, see_subplans, cxt);
+}
+
 /* What is to be known of the whole plan first. */
-static void
+static Plan *
 see_node(Plan *plan, PlaceCxt *cxt)
 {
 	cxt->last_id = Max(cxt->last_id, plan->plan_node_id);
 	see_initplans(plan, cxt);
+	(void) see_subplans((Node *) plan->targetlist, cxt);
+	(void) see_subplans((Node *) plan->qual, cxt);
 	if (IsA(plan, NestLoop))
 	{
 		ListCell   *lc;
@@ -144,6 +180,7 @@ see_node(Plan *plan, PlaceCxt *cxt)
 			cxt->of_rows = bms_add_member(cxt->of_rows,
 										  lfirst_node(NestLoopParam, lc)->paramno);
 	}
+	return plan;
 }
 
 /* --- the node --- */
@@ -237,15 +274,20 @@ most_of_inner(const NestLoop *loop)
 }
 
 /*
- * May its rows be asked for ahead of demand?  An initplan that may not be run then
- * can be asked for by another one: where there is one, none is.
+ * Does it ask for an initplan that may not be run ahead of demand?  One can be
+ * asked for by another one: where there is one, none is.
  */
+static bool
+asks_restless(const Plan *plan, const PlaceCxt *cxt)
+{
+	return cxt->restless && bms_overlap(plan->extParam, cxt->of_initplans);
+}
+
+/* May its rows be asked for ahead of demand? */
 static bool
 may_run_ahead(const Plan *plan, const PlaceCxt *cxt)
 {
-	if (cxt->restless && bms_overlap(plan->extParam, cxt->of_initplans))
-		return false;
-	return anago_plan_is_calm(cxt->stmt, plan);
+	return !asks_restless(plan, cxt) && anago_plan_is_calm(cxt->stmt, plan);
 }
 
 static void
@@ -271,17 +313,38 @@ place_in_nestloop(NestLoop *loop, PlaceCxt *cxt)
 		outerPlan(loop) = make_ahead(cxt, outer, &looks);
 }
 
-static void
+/* A scan that evaluates subqueries: cut it, with the node above. */
+static Plan *
+place_at_scan(Plan *scan, PlaceCxt *cxt)
+{
+	AnagoLooks	looks = {.stmt = cxt->stmt,.of_rows = cxt->of_rows};
+	List	   *targetlist;
+	List	   *qual;
+	Plan	   *ahead;
+
+	if (!is_worth_it(scan) || asks_restless(scan, cxt) ||
+		!anago_cut_scan(&looks, scan, &targetlist, &qual))
+		return scan;
+	ahead = make_ahead(cxt, scan, &looks);
+	ahead->targetlist = targetlist;
+	ahead->qual = qual;
+	return ahead;
+}
+
+static Plan *
 place_at(Plan *plan, PlaceCxt *cxt)
 {
 	if (IsA(plan, NestLoop))
 		place_in_nestloop((NestLoop *) plan, cxt);
+	else if (cxt->may_cut)
+		return place_at_scan(plan, cxt);
+	return plan;
 }
 
 void
-anago_place_looks(PlannedStmt *stmt)
+anago_place_looks(PlannedStmt *stmt, bool may_cut)
 {
-	PlaceCxt	cxt = {.stmt = stmt};
+	PlaceCxt	cxt = {.stmt = stmt,.may_cut = may_cut};
 
 	if (stmt->planTree == NULL)
 		return;

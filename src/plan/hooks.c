@@ -26,6 +26,7 @@
  *		steps.c		a step's keys and conditions, out of core's index scan
  *		wide.c		columns of the wide row
  *		ahead.c		where AnagoAhead goes in a finished plan
+ *		subplans.c	scans that evaluate subqueries
  *		looks.c		what its looks are, out of that plan's index scans
  *		lookkeys.c	and their keys
  *		calm.c		what of a finished plan may be run ahead of demand
@@ -98,7 +99,8 @@ plan_query(ANAGO_PLANNER_PARAMS)
 	}
 	PG_END_TRY();
 	if (takes_part_in_finished())
-		anago_place_looks(result);
+		anago_place_looks(result, (cursorOptions & (CURSOR_OPT_SCROLL |
+													CURSOR_OPT_FAST_PLAN)) == 0);
 	return result;
 }
 

@@ -44,8 +44,19 @@ typedef struct AnagoLooks
 /* ahead.c */
 extern void anago_ahead_init(const CustomScanMethods *methods);
 
-/* Put AnagoAhead into a plan that core has finished. */
-extern void anago_place_looks(PlannedStmt *stmt);
+/*
+ * Put AnagoAhead into a plan that core has finished.  `may_cut`: scans may become
+ * two nodes; a cursor looks for its scan in the plan.
+ */
+extern void anago_place_looks(PlannedStmt *stmt, bool may_cut);
+
+/*
+ * subplans.c: does this scan evaluate subqueries whose looks are in `looks` now?
+ * Then it does no longer: what was its target list, and what is left of its filter,
+ * is to be evaluated above it, over Vars of OUTER_VAR.
+ */
+extern bool anago_cut_scan(AnagoLooks *looks, Plan *scan, List **targetlist,
+						   List **qual);
 
 /*
  * looks.c: add what `plan`, which is run for each row, reads by keys of that row.

@@ -1,5 +1,6 @@
 """Nested loops of core's own, whose outer rows lead to pages that looks read ahead:
-LATERAL with ORDER BY and LIMIT, aggregates, joins and unions below; rows that are locked.
+LATERAL with ORDER BY and LIMIT, aggregates, joins and unions below; rows that are locked;
+correlated subqueries of a scan.
 """
 
 from differ.kind import Kind
@@ -40,6 +41,9 @@ class Looks(Kind):
         if self.chance(0.2):
             return (f"select a.id, b.id from lead a, led b where b.k = a.k and "
                     f"{self._outer()} for update of b")
+        if self.chance(0.25):
+            return (f"select a.id, {self._subquery()} from lead a where {self._outer()} "
+                    f"and {self.pick('true', self._subquery() + ' > 3')}")
         join = self.pick("cross join lateral ({}) x", "left join lateral ({}) x on true")
         return (f"select a.id, x.* from lead a {join.format(self._inner())} "
                 f"where {self._outer()}")
@@ -49,6 +53,13 @@ class Looks(Kind):
         return self.pick(
             f"a.g = {self.value(self.rng.randint(0, 23), 'int')}",
             f"a.id between {self.value(low, 'int')} and {self.value(low + 90, 'int')}")
+
+    def _subquery(self) -> str:
+        return self.pick(
+            f"(select count(*) from led b where {self._key()})",
+            f"(select sum(b.d + length(filler)) from led b where {self._key()})",
+            f"(select max(n) from led b join deep e on e.led = b.id where {self._key()})",
+            f"(select b.d from led b where {self._key()} order by b.d limit 1)")
 
     def _key(self) -> str:
         d = self.rng.randint(0, 100)

@@ -1,0 +1,177 @@
+/*-------------------------------------------------------------------------
+ *
+ * subplans.c
+ *	  AnagoAhead where a scan evaluates subqueries of its rows.
+ *
+ * A correlated subquery is run for each row by whatever node has it in its target
+ * list or filter.  Where that is a scan, it is cut in two: the scan gives the
+ * columns that are wanted, and AnagoAhead above it evaluates the rest, for rows
+ * whose looks are done:
+ *
+ *		Seq Scan on part		p_partkey, (SubPlan 1)		p_name like ...
+ *
+ *		AnagoAhead				p_partkey, (SubPlan 1)
+ *		  -> Seq Scan on part	p_partkey					p_name like ...
+ *
+ * Of a filter that has subqueries, conditions move up from the first one with a
+ * subquery on, so that their order stays as it is: what hides rows from what
+ * might leak them comes first.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+
+#include "plan/looks.h"
+
+typedef struct CutCxt
+{
+	List	   *columns;		/* of the scan from now on: TargetEntries */
+	List	   *subplans;		/* SubPlans that are evaluated above it */
+	bool		fine;
+} CutCxt;
+
+/* A scan whose rows are what they are: no aggregates, no parts of other nodes. */
+static bool
+is_scan(const Plan *plan)
+{
+	switch (nodeTag(plan))
+	{
+		case T_SeqScan:
+		case T_IndexScan:
+		case T_IndexOnlyScan:
+		case T_BitmapHeapScan:
+		case T_SubqueryScan:
+		case T_ValuesScan:
+		case T_CteScan:
+			return true;
+		case T_CustomScan:
+			return strcmp(((const CustomScan *) plan)->methods->CustomName, "AnagoScan") == 0 ||
+				strcmp(((const CustomScan *) plan)->methods->CustomName, "AnagoJoin") == 0;
+		default:
+			return false;
+	}
+}
+
+static bool
+has_correlated(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, SubPlan) && ((SubPlan *) node)->parParam != NIL)
+		return true;
+	return expression_tree_walker(node, has_correlated, context);
+}
+
+/* A column that the scan gives, as AnagoAhead sees it. */
+static Node *
+column_of_scan(Var *var, CutCxt *cxt)
+{
+	Var		   *result = copyObject(var);
+	ListCell   *lc;
+	TargetEntry *tle;
+
+	result->varno = OUTER_VAR;
+	foreach(lc, cxt->columns)
+	{
+		tle = lfirst_node(TargetEntry, lc);
+		result->varattno = tle->resno;
+		if (equal(tle->expr, var))
+			return (Node *) result;
+	}
+	tle = makeTargetEntry((Expr *) copyObject(var), list_length(cxt->columns) + 1,
+						  NULL, false);
+	cxt->columns = lappend(cxt->columns, tle);
+	result->varattno = tle->resno;
+	return (Node *) result;
+}
+
+/* Mutator: what is evaluated above the scan from now on. */
+static Node *
+above_scan(Node *node, CutCxt *cxt)
+{
+	Node	   *result;
+
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Var))
+		return column_of_scan((Var *) node, cxt);
+	result = expression_tree_mutator(node, above_scan, cxt);
+	if (IsA(node, SubPlan))
+	{
+		/* one that gives several columns hands them on by parameters */
+		if (((SubPlan *) node)->subLinkType == MULTIEXPR_SUBLINK)
+			cxt->fine = false;
+		cxt->subplans = lappend(cxt->subplans, result);
+	}
+	return result;
+}
+
+/* Conditions up to the first with a correlated subquery. */
+static int
+conditions_below(const List *qual)
+{
+	int			n = 0;
+
+	while (n < list_length(qual) && !has_correlated(list_nth(qual, n), NULL))
+		n++;
+	return n;
+}
+
+/* What the subplans read for each row. */
+static void
+find_in_subplans(AnagoLooks *looks, const List *subplans)
+{
+	ListCell   *lc;
+
+	foreach(lc, subplans)
+	{
+		const SubPlan *subplan = lfirst_node(SubPlan, lc);
+		ListCell   *lcp;
+		ListCell   *lca;
+
+		if (subplan->useHashTable)
+			continue;
+		looks->params = NIL;
+		forboth(lcp, subplan->parParam, lca, subplan->args)
+		{
+			AnagoRowParam *param = palloc(sizeof(AnagoRowParam));
+
+			param->paramid = lfirst_int(lcp);
+			param->value = lfirst(lca);
+			looks->params = lappend(looks->params, param);
+		}
+		anago_find_looks(looks, list_nth(looks->stmt->subplans, subplan->plan_id - 1),
+						 subplan->subLinkType == EXISTS_SUBLINK ? 1 : 0);
+	}
+}
+
+bool
+anago_cut_scan(AnagoLooks *looks, Plan *scan, List **targetlist, List **qual)
+{
+	CutCxt		cxt = {.fine = true};
+	List	   *of_scan = scan->targetlist;
+	List	   *filter = scan->qual;
+	int			below = conditions_below(filter);
+
+	if (!is_scan(scan) ||
+		(!has_correlated((Node *) of_scan, NULL) && below == list_length(filter)))
+		return false;
+	*targetlist = (List *) above_scan((Node *) of_scan, &cxt);
+	*qual = (List *) above_scan((Node *) list_copy_tail(filter, below), &cxt);
+	if (!cxt.fine)
+		return false;
+	find_in_subplans(looks, cxt.subplans);
+	if (looks->looks == NIL)
+		return false;
+
+	scan->targetlist = cxt.columns;
+	scan->qual = list_truncate(list_copy(filter), below);
+	if (anago_plan_is_calm(looks->stmt, scan))
+		return true;
+	scan->targetlist = of_scan;
+	scan->qual = filter;
+	return false;
+}
