@@ -111,6 +111,23 @@ select * from looks_same('select x.id, (select sum(day) from o where cid = x.id)
 select * from looks_same('select c.id, (select sum(day) from o where cid = c.id) from c where grp < 4 order by c.grp, c.id limit 3');
 select * from looks_same('select c.id, (select sum(o.day + (select sum(amount) from l where oid = o.id)) from o where cid = c.id) from c where grp < 4');
 select * from anago_plan('select c.ctid, c.id, (select sum(day) from o where cid = c.id) from c where grp < 4 and (select count(*) from o where cid = c.grp) > 14 and id > 3');
+-- one that a merge join goes back in is not cut
+create table m1 as select g / 3 as id from generate_series(1, 600) g;
+create index on m1 (id);
+analyze m1;
+set enable_mergejoin = on;
+set enable_nestloop = off;
+set enable_sort = off;
+set enable_material = off;
+select * from looks_same('select x.id, y.id from m1 x join m1 y on x.id = y.id where x.id < 30 and (select count(*) + (random() * 0)::int from o where cid = y.id) > 3');
+select * from anago_plan('select x.id, y.id from m1 x join m1 y on x.id = y.id where x.id < 30 and (select count(*) + (random() * 0)::int from o where cid = y.id) > 3');
+reset enable_nestloop;
+reset enable_sort;
+reset enable_material;
+set enable_mergejoin = off;
+-- nor one that asks for an initplan with effects
+select looks_in('select c.id, (select sum(day) from o where cid = c.id) from c where case when c.id < 9 then true else c.id = (select max(id) from c) end') as calm,
+	looks_in('select c.id, (select sum(day) from o where cid = c.id) from c where case when c.id < 9 then true else c.id = (select nextval(''calls'')) end') as changes;
 -- not in a cursor, where a row's place is looked for in the scan
 begin;
 declare k cursor for select c.id, (select sum(day) from o where cid = c.id) from c where c.grp < 4;
