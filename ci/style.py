@@ -39,6 +39,7 @@ LAYERS = {
     "pipeline": {"sched", "page", "io", "shared", "stats"},
     "sched": {"page", "io", "shared"},
     "page": {"io", "shared"},
+    "resource": set(),
     "io": set(),
     "shared": set(),
     "stats": set(),
