@@ -214,3 +214,14 @@ REVOKE ALL ON FUNCTION anago_calibrate(name, interval, integer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION anago_device(name) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION anago_device(name) TO pg_read_all_stats;
 GRANT SELECT ON anago_calibration TO PUBLIC;
+
+CREATE FUNCTION anago_freshness(over interval DEFAULT '1 minute')
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'anago_freshness'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION anago_freshness(interval) IS
+	'on a standby: share, 0 to 1, that is applied of what the primary has written to its WAL over so long a time (1 second to 5 minutes); NULL where that is not known, as on a primary';
+
+REVOKE ALL ON FUNCTION anago_freshness(interval) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION anago_freshness(interval) TO pg_read_all_stats;
