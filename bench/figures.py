@@ -21,7 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
-PAGES = ("README.md", "docs/benchmarks.md")
+PAGES = ("README.md", "docs/benchmarks.md", "docs/htap.md")
 
 BLOCK = re.compile(
     r"(<!-- figures: (?P<file>\S+) (?P<what>[^:>]*?)(?:: (?P<columns>[^>]*?))? -->\n)"

@@ -8,6 +8,7 @@
     emulated/    a device with the latencies of another: up, down, its check
     ending.py    a signal ends a script as Ctrl-C does
     fio.py       the device alone: fio's random reads
+    htap.py      a simulated machine of 96 cores, and HTAL that balances it
     load.py      loading TPC-H: steps, jobs, what is done
     machine.py   what was measured where: machine, versions, commit; busy or not
     page.py      all results on one HTML page
