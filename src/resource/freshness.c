@@ -132,13 +132,13 @@ samples_get(Samples *samples, uint64 second, XLogRecPtr *end)
 }
 
 /*
- * The sample whose age is nearest to that.  One beyond `end` is of another
- * primary.
+ * The sample whose age is nearest to that, or InvalidXLogRecPtr.  One beyond
+ * `end` is of another primary.
  */
-static bool
-samples_nearest(Samples *samples, uint64 now, int window, XLogRecPtr end,
-				XLogRecPtr *since)
+static XLogRecPtr
+samples_nearest(Samples *samples, uint64 now, int window, XLogRecPtr end)
 {
+	XLogRecPtr	since = InvalidXLogRecPtr;
 	int			nearest = NSAMPLES;
 
 	for (int age = 1; age < NSAMPLES; age++)
@@ -149,9 +149,9 @@ samples_nearest(Samples *samples, uint64 now, int window, XLogRecPtr end,
 			!samples_get(samples, now - age, &lsn) || lsn > end)
 			continue;
 		nearest = abs(age - window);
-		*since = lsn;
+		since = lsn;
 	}
-	return nearest < NSAMPLES;
+	return since;
 }
 
 /* Where the primary's WAL ends, as far as it has told; false if it does not. */
@@ -191,18 +191,17 @@ anago_freshness(PG_FUNCTION_ARGS)
 	XLogRecPtr	replayed;
 	XLogRecPtr	end;
 	XLogRecPtr	since;
-	bool		known;
 
 	if (!RecoveryInProgress() || !primary_end(&end))
 		PG_RETURN_NULL();
 	samples = samples_attach();
-	known = samples_nearest(samples, now, window, end, &since);
+	since = samples_nearest(samples, now, window, end);
 	samples_add(samples, now, end);
 
 	replayed = GetXLogReplayRecPtr(NULL);
 	if (replayed >= end)
 		PG_RETURN_FLOAT8(1.0);
-	if (!known)
+	if (XLogRecPtrIsInvalid(since))
 		PG_RETURN_NULL();
 	if (replayed <= since)
 		PG_RETURN_FLOAT8(0.0);
