@@ -87,6 +87,9 @@ has_projection(const CustomScan *cscan)
 	{
 		const Var  *var = (const Var *) list_nth_node(TargetEntry, tlist, i)->expr;
 
+		if (IsA(var, Const) &&
+			equal(var, list_nth_node(TargetEntry, of_child, i)->expr))
+			continue;
 		if (!IsA(var, Var) || var->varno != OUTER_VAR || var->varattno != i + 1)
 			return true;
 	}
@@ -100,9 +103,19 @@ drop_pruned(AnagoPipelineDesc *desc, const EState *estate)
 	int			n = 0;
 
 	for (int i = 0; i < desc->nsteps; i++)
-		if (anago_may_open(estate, desc->steps[i].scanrelid))
+		if (OidIsValid(desc->steps[i].heapid) ||
+			anago_may_open(estate, desc->steps[i].scanrelid))
 			desc->steps[n++] = desc->steps[i];
 	desc->nsteps = n;
+}
+
+static bool
+has_late(const AnagoPipelineDesc *desc)
+{
+	for (int i = 0; i < desc->nsteps; i++)
+		if (OidIsValid(desc->steps[i].heapid))
+			return true;
+	return false;
 }
 
 /*
@@ -142,7 +155,7 @@ begin_looks(AnagoAheadState *state, EState *estate, int eflags)
 	state->pipeline->held = state->held;
 	state->slot = ExecInitExtraTupleSlot(estate, ExecGetResultType(child),
 										 &TTSOpsMinimalTuple);
-	anago_pace_begin(&state->pace);
+	anago_pace_begin(&state->pace, has_late(state->desc));
 }
 
 static void

@@ -50,9 +50,10 @@ other_reads(const AnagoCounts *counts)
 }
 
 void
-anago_pace_begin(AnagoPace *pace)
+anago_pace_begin(AnagoPace *pace, bool has_late)
 {
 	memset(pace, 0, sizeof(AnagoPace));
+	pace->has_late = has_late;
 	pace->needed = NEEDED_AT_FIRST;
 	pace->next_rest = REST_FIRST;
 	pace->blocks = blocks_read();
@@ -85,6 +86,8 @@ anago_pace_wants_looks(AnagoPace *pace)
 		pace->rest--;
 		return false;
 	}
+	if (pace->has_late && pace->trial-- <= 0)
+		return true;
 	if (blocks_read() != pace->blocks)
 		pace->credit += CREDIT_OF_READ;
 	else if (pace->credit > 0)
@@ -108,6 +111,22 @@ anago_pace_ahead(AnagoPace *pace, const AnagoCounts *counts)
 	see_reads(pace, counts);
 }
 
+/* Looks were of no use; `cached`: as the kernel had the blocks that they read. */
+static void
+have_break(AnagoPace *pace, bool cached)
+{
+	pace->trial = 0;
+	if (cached)
+		pace->rest = pace->next_rest;
+	else
+	{
+		pace->needed = NEEDED_AFTERWARDS;
+		pace->trial = pace->next_rest;
+	}
+	if (cached || pace->has_late)
+		pace->next_rest = Min(pace->next_rest * 2, REST_MOST);
+}
+
 bool
 anago_pace_has_enough(AnagoPace *pace, const AnagoCounts *counts)
 {
@@ -118,13 +137,8 @@ anago_pace_has_enough(AnagoPace *pace, const AnagoCounts *counts)
 	useful = useful_reads(counts) - pace->useful >= READS_ENOUGH;
 	if (useful)
 		pace->next_rest = REST_FIRST;
-	else if (other_reads(counts) - pace->cached >= READS_ENOUGH)
-	{
-		pace->rest = pace->next_rest;
-		pace->next_rest = Min(pace->next_rest * 2, REST_MOST);
-	}
 	else
-		pace->needed = NEEDED_AFTERWARDS;
+		have_break(pace, other_reads(counts) - pace->cached >= READS_ENOUGH);
 	see_reads(pace, counts);
 	return !useful;
 }

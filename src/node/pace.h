@@ -12,7 +12,9 @@
  *		RESTING --- so many rows have passed -----------------------> PASSING
  *
  * so that a query on cached data pays for a comparison with each row.  A rest that
- * was right is followed by one twice as long.
+ * was right is followed by one twice as long.  Where some looks are late, at what
+ * core comes to when all rows have left, it is not to be seen that core reads.  Then
+ * they begin on trial, at first and after as many rows as a rest would have.
  *
  * Rows that are held: few at first; twice as many whenever the process had to
  * sleep with all of them held.  No more than have left so far, so that a
@@ -33,6 +35,8 @@
 
 typedef struct AnagoPace
 {
+	bool		has_late;		/* looks that are late */
+	int			trial;			/* with these, PASSING: rows until looks begin */
 	int			credit;			/* PASSING: grows with rows that had core read */
 	int			needed;			/* this much has looks begin */
 	int			rest;			/* RESTING: rows that are yet to pass */
@@ -46,7 +50,7 @@ typedef struct AnagoPace
 	int64		cached;			/* and others */
 } AnagoPace;
 
-extern void anago_pace_begin(AnagoPace *pace);
+extern void anago_pace_begin(AnagoPace *pace, bool has_late);
 
 /* A scan begins anew; `ahead`: looks were at work. */
 extern void anago_pace_rescan(AnagoPace *pace, bool ahead);

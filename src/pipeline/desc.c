@@ -11,8 +11,8 @@
  *								child source?  may stop?  order  looks?
  *			[PRIVATE_STEPS]		one list for each step:
  *				[STEP_NUMBERS]		scanrelid, index-only?, jointype, unique?
- *									and of a look: most, from end?
- *				[STEP_INDEX]		OID of the index
+ *									and of a look: most, from end?  kind
+ *				[STEP_INDEX]		OID of the index; of a late look's table, or 0
  *				[STEP_KINDS] ...	one list for each member of AnagoKeyDesc
  *				[STEP_FILLED_FROM]	a member's attnos
  *				[STEP_MEMBERS]		lists like this one
@@ -120,7 +120,8 @@ write_step(const AnagoStepDesc *step)
 							 step->jointype, step->inner_unique);
 	numbers = lappend_int(numbers, step->most);
 	numbers = lappend_int(numbers, step->from_end);
-	result = list_make5(numbers, list_make1_oid(step->indexid),
+	numbers = lappend_int(numbers, step->look);
+	result = list_make5(numbers, list_make2_oid(step->indexid, step->heapid),
 						kinds, attnos, opnos);
 	for (int i = 0; i < step->nmembers; i++)
 		members = lappend(members, write_step(&step->members[i]));
@@ -224,12 +225,15 @@ read_step(AnagoStepDesc *step, const List *private, const List *exprs,
 	const List *opfuncids = list_nth(private, STEP_OPFUNCIDS);
 	const List *collations = list_nth(private, STEP_COLLATIONS);
 
-	step->scanrelid = list_nth_int(numbers, 0) + rtoffset;
+	step->heapid = lsecond_oid((const List *) list_nth(private, STEP_INDEX));
+	step->scanrelid = OidIsValid(step->heapid) ? 0 :
+		list_nth_int(numbers, 0) + rtoffset;
 	step->index_only = list_nth_int(numbers, 1) != 0;
 	step->jointype = (JoinType) list_nth_int(numbers, 2);
 	step->inner_unique = list_nth_int(numbers, 3) != 0;
 	step->most = list_nth_int(numbers, 4);
 	step->from_end = list_nth_int(numbers, 5) != 0;
+	step->look = (AnagoLookKind) list_nth_int(numbers, 6);
 	step->indexid = linitial_oid((const List *) list_nth(private, STEP_INDEX));
 
 	step->nkeys = list_length(kinds);

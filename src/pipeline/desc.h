@@ -73,7 +73,9 @@ typedef enum AnagoKeyKind
 	ANAGO_KEY_IS_NULL,			/* indexcol IS NULL */
 	ANAGO_KEY_IS_NOT_NULL,		/* indexcol IS NOT NULL */
 	ANAGO_KEY_ROW,				/* first member of (indexcol, ...) op (value, ...) */
-	ANAGO_KEY_ROW_MORE			/* one of its further members, which follow */
+	ANAGO_KEY_ROW_MORE,			/* one of its further members, which follow */
+	ANAGO_KEY_ENTRY				/* the column of an entry to be inserted: of that
+								 * value, which may be NULL */
 } AnagoKeyKind;
 
 /*
@@ -105,7 +107,11 @@ typedef enum AnagoStepExprs
 	ANAGO_EXPRS_GATE,			/* left and anti joins: one-time conditions on
 								 * this step's table; without them nothing
 								 * matches */
-	ANAGO_EXPRS_SHOW_COND,		/* index conditions as written, for EXPLAIN */
+	ANAGO_EXPRS_SHOW_COND,		/* index conditions as written, for EXPLAIN; of
+								 * an AnagoLookKind other than the first, or of
+								 * a late look: the keys' values */
+	ANAGO_EXPRS_WHEN,			/* looks: conditions on the row without which it
+								 * leads nowhere */
 	ANAGO_EXPRS_COUNT
 } AnagoStepExprs;
 
@@ -133,6 +139,15 @@ typedef struct AnagoPruneDesc
 	List	   *others;			/* indexes of members that are in no level */
 } AnagoPruneDesc;
 
+/* What a look reads for a row. */
+typedef enum AnagoLookKind
+{
+	ANAGO_LOOK_MATCHES,			/* leaves with entries of these keys, and their rows */
+	ANAGO_LOOK_ENTRY,			/* the leaf that an entry with these keys will go to:
+								 * before those that are equal, */
+	ANAGO_LOOK_ENTRY_BEHIND		/* or behind them */
+} AnagoLookKind;
+
 typedef struct AnagoStepDesc
 {
 	Index		scanrelid;		/* range table index, after setrefs; of several
@@ -158,6 +173,13 @@ typedef struct AnagoStepDesc
 	/* A look (AnagoPipelineDesc.looks): */
 	int			most;			/* matches of a leaf that are of use, or 0: all */
 	bool		from_end;		/* the last ones of a range, not the first */
+	AnagoLookKind look;
+
+	/*
+	 * A late look: of a table that the statement does not name, which core comes to
+	 * when all rows have been changed.  scanrelid is 0.
+	 */
+	Oid			heapid;			/* or InvalidOid */
 } AnagoStepDesc;
 
 typedef struct AnagoColumnDesc

@@ -33,6 +33,19 @@ anago_explain_expr(const AnagoExplain *ex, const char *label, List *quals)
 	ExplainPropertyText(label, text, ex->es);
 }
 
+void
+anago_explain_exprs(const AnagoExplain *ex, const char *label, List *exprs)
+{
+	List	   *texts = NIL;
+	ListCell   *lc;
+
+	foreach(lc, exprs)
+		texts = lappend(texts, deparse_expression(lfirst(lc), ex->deparse,
+												  ex->prefix, false));
+	if (texts != NIL)
+		ExplainPropertyList(label, texts, ex->es);
+}
+
 /* --- counts --- */
 
 bool

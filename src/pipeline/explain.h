@@ -30,6 +30,10 @@ extern PGDLLEXPORT void anago_explain_indent(struct ExplainState *es);
 extern PGDLLEXPORT void anago_explain_expr(const AnagoExplain *ex, const char *label,
 							   List *quals);
 
+/* Expressions, none of them a condition; nothing if there are none. */
+extern PGDLLEXPORT void anago_explain_exprs(const AnagoExplain *ex, const char *label,
+								List *exprs);
+
 /* Is a count of that value shown here? */
 extern PGDLLEXPORT bool anago_explain_has(struct ExplainState *es, const AnagoCountDesc *desc,
 							  double value);

@@ -10,6 +10,8 @@
  *						(looks.c)
  *		scan			above it, if it evaluates subqueries that have looks:
  *						the node evaluates them then (subplans.c)
+ *		ModifyTable		below it, if rows lead to leaves of indexes or by
+ *						foreign keys (changes.c)
  *
  * That changes no cost and no choice, so it is done when core has finished the
  * plan, parameters and all.  What is put in passes rows on as they are; where there
@@ -24,6 +26,7 @@
 #include "nodes/nodeFuncs.h"
 
 #include "guc.h"
+#include "plan/changes.h"
 #include "plan/looks.h"
 
 /* Fewer rows are not worth a node. */
@@ -185,7 +188,10 @@ see_node(Plan *plan, PlaceCxt *cxt)
 
 /* --- the node --- */
 
-/* The columns of the child, as they are. */
+/*
+ * The columns of the child, as they are.  Constants stay such: ModifyTable wants
+ * them where a table has no column to be set.
+ */
 static List *
 child_columns(const Plan *child)
 {
@@ -197,7 +203,8 @@ child_columns(const Plan *child)
 		TargetEntry *tle = lfirst_node(TargetEntry, lc);
 		TargetEntry *own = flatCopyTargetEntry(tle);
 
-		own->expr = (Expr *) makeVarFromTargetEntry(OUTER_VAR, tle);
+		if (!IsA(tle->expr, Const))
+			own->expr = (Expr *) makeVarFromTargetEntry(OUTER_VAR, tle);
 		tlist = lappend(tlist, own);
 	}
 	return tlist;
@@ -331,11 +338,44 @@ place_at_scan(Plan *scan, PlaceCxt *cxt)
 	return ahead;
 }
 
+/* Plans are made anew when a table of a late look changes. */
+static void
+depend_on_late(PlaceCxt *cxt, const AnagoLooks *looks)
+{
+	ListCell   *lc;
+
+	foreach(lc, looks->looks)
+	{
+		const AnagoStepDesc *desc = lfirst(lc);
+
+		if (OidIsValid(desc->heapid))
+			cxt->stmt->relationOids = lappend_oid(cxt->stmt->relationOids, desc->heapid);
+	}
+}
+
+/* Below it: what its rows lead to when they are changed. */
+static void
+place_in_modify(ModifyTable *modify, PlaceCxt *cxt)
+{
+	AnagoLooks	looks = {.stmt = cxt->stmt,.of_rows = cxt->of_rows};
+	Plan	   *rows = outerPlan(modify);
+
+	if (modify->operation == CMD_MERGE || !is_worth_it(rows))
+		return;
+	anago_find_changes(&looks, modify, child_columns(rows));
+	if (looks.looks == NIL || !may_run_ahead(rows, cxt))
+		return;
+	outerPlan(modify) = make_ahead(cxt, rows, &looks);
+	depend_on_late(cxt, &looks);
+}
+
 static Plan *
 place_at(Plan *plan, PlaceCxt *cxt)
 {
 	if (IsA(plan, NestLoop))
 		place_in_nestloop((NestLoop *) plan, cxt);
+	else if (IsA(plan, ModifyTable))
+		place_in_modify((ModifyTable *) plan, cxt);
 	else if (cxt->may_cut)
 		return place_at_scan(plan, cxt);
 	return plan;
@@ -349,6 +389,6 @@ anago_place_looks(PlannedStmt *stmt, bool may_cut)
 	if (stmt->planTree == NULL)
 		return;
 	visit_stmt(see_node, &cxt);
-	if (!bms_is_empty(cxt.of_rows))
+	if (!bms_is_empty(cxt.of_rows) || stmt->resultRelations != NIL)
 		visit_stmt(place_at, &cxt);
 }

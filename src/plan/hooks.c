@@ -27,6 +27,8 @@
  *		wide.c		columns of the wide row
  *		ahead.c		where AnagoAhead goes in a finished plan
  *		subplans.c	scans that evaluate subqueries
+ *		changes.c	rows that are inserted, updated or deleted
+ *		foreignkeys.c	where their foreign keys lead
  *		looks.c		what its looks are, out of that plan's index scans
  *		lookkeys.c	and their keys
  *		calm.c		what of a finished plan may be run ahead of demand

@@ -64,6 +64,17 @@ is_plain(Node *node)
 		case T_ArrayExpr:
 		case T_FuncExpr:
 		case T_OpExpr:
+		case T_DistinctExpr:
+		case T_NullIfExpr:
+		case T_ScalarArrayOpExpr:
+		case T_BoolExpr:
+		case T_NullTest:
+		case T_BooleanTest:
+		case T_CoalesceExpr:
+		case T_CaseExpr:
+		case T_CaseWhen:
+		case T_CaseTestExpr:
+		case T_CoerceViaIO:
 			return !check_functions_in_node(node, is_not_plain, NULL);
 		default:
 			return false;
@@ -202,7 +213,8 @@ fixes_first_column(Relation index, const AnagoStepDesc *desc)
 		const AnagoKeyDesc *key = &desc->keys[i];
 
 		if (key->attno == 1 &&
-			(key->kind == ANAGO_KEY_OP || key->kind == ANAGO_KEY_ARRAY) &&
+			(key->kind == ANAGO_KEY_OP || key->kind == ANAGO_KEY_ARRAY ||
+			 key->kind == ANAGO_KEY_ENTRY) &&
 			get_op_opfamily_strategy(key->opno, index->rd_opfamily[0]) ==
 			BTEqualStrategyNumber)
 			return true;
@@ -219,13 +231,15 @@ is_cold(Relation rel, BlockNumber pages)
 }
 
 static bool
-is_worth_it(Relation heap, Relation index)
+is_worth_it(Relation heap, Relation index, const AnagoStepDesc *desc)
 {
 	BlockNumber heap_pages = RelationGetNumberOfBlocks(heap);
 	BlockNumber index_pages = RelationGetNumberOfBlocks(index);
 
 	if (anago_debug_force)
 		return true;
+	if (desc->look != ANAGO_LOOK_MATCHES)
+		return index_pages > SMALL_PAGES && is_cold(index, index_pages);
 	return heap_pages + index_pages > SMALL_PAGES &&
 		(is_cold(heap, heap_pages) || is_cold(index, index_pages));
 }
@@ -233,12 +247,13 @@ is_worth_it(Relation heap, Relation index)
 static bool
 index_qualifies(const AnagoLooks *looks, const AnagoStepDesc *desc)
 {
-	const RangeTblEntry *rte = rt_fetch(desc->scanrelid, looks->stmt->rtable);
-	Relation	heap = RelationIdGetRelation(rte->relid);
+	Oid			relid = OidIsValid(desc->heapid) ? desc->heapid :
+		rt_fetch(desc->scanrelid, looks->stmt->rtable)->relid;
+	Relation	heap = RelationIdGetRelation(relid);
 	Relation	index = RelationIdGetRelation(desc->indexid);
 	bool		result = RelationIsValid(heap) && RelationIsValid(index) &&
 		is_readable(heap, index, desc) && fixes_first_column(index, desc) &&
-		is_worth_it(heap, index);
+		is_worth_it(heap, index, desc);
 
 	if (RelationIsValid(index))
 		RelationClose(index);
@@ -253,13 +268,14 @@ index_qualifies(const AnagoLooks *looks, const AnagoStepDesc *desc)
 static bool
 make_keys(AnagoLooks *looks, AnagoStepDesc *desc, List *shown, const List *tlist)
 {
+	static const AnagoStepExprs evaluated[] = {ANAGO_EXPRS_KEYS, ANAGO_EXPRS_WHEN};
 	KeyCxt		cxt = {.looks = looks,.fine = true};
-	List	   *keys = desc->exprs[ANAGO_EXPRS_KEYS];
 
-	keys = (List *) expression_tree_mutator((Node *) keys, over_row, &cxt);
+	for (int i = 0; i < lengthof(evaluated); i++)
+		desc->exprs[evaluated[i]] = (List *)
+			expression_tree_mutator((Node *) desc->exprs[evaluated[i]], over_row, &cxt);
 	if (!cxt.fine || !cxt.of_row)
 		return false;
-	desc->exprs[ANAGO_EXPRS_KEYS] = keys;
 	cxt.shown = true;
 	cxt.tlist = tlist;
 	desc->exprs[ANAGO_EXPRS_SHOW_COND] = (List *)
@@ -276,7 +292,8 @@ is_there(const AnagoLooks *looks, const AnagoStepDesc *desc)
 	{
 		const AnagoStepDesc *other = lfirst(lc);
 
-		if (other->indexid == desc->indexid && other->scanrelid == desc->scanrelid)
+		if (other->indexid == desc->indexid && other->scanrelid == desc->scanrelid &&
+			!OidIsValid(desc->heapid))
 			return true;
 	}
 	return false;
@@ -295,7 +312,8 @@ anago_add_look(AnagoLooks *looks, AnagoStepDesc *desc, List *shown, const List *
 		make_keys(looks, desc, shown, tlist) && index_qualifies(looks, desc))
 	{
 		looks->looks = lappend(looks->looks, desc);
-		looks->relids = bms_add_member(looks->relids, desc->scanrelid);
+		if (!OidIsValid(desc->heapid))
+			looks->relids = bms_add_member(looks->relids, desc->scanrelid);
 		return;
 	}
 	looks->columns = list_truncate(looks->columns, ncolumns);

@@ -119,7 +119,8 @@ struct AnagoStep
 	bool		look;			/* pages are read, and rows never looked at */
 
 	Relation	heap;			/* closed by the executor */
-	Relation	indexrel;		/* closed by anago_pipeline_end; NULL in EXPLAIN */
+	Relation	indexrel;		/* closed by anago_pipeline_end; NULL in EXPLAIN.
+								 * Both of a late look: see late.h */
 
 	const AnagoRangeKind *range;	/* how leaves are come to, */
 	const AnagoVisitKind *visits;	/* and their matches looked up */
@@ -137,7 +138,8 @@ struct AnagoStep
 	TupleTableSlot *heap_slot;	/* for deforming; holds no pin */
 
 	AnagoKeys	keys;
-	bool		keys_allocate;	/* values of some must be copied */
+	ExprState  *when;			/* a look's condition on the row, or NULL */
+	int64		most_probes;	/* a late look's */
 	ExprState  *gate;			/* one-time condition, or NULL */
 	bool		gate_known;		/* it has been evaluated, to this: */
 	bool		gate_open;

@@ -45,8 +45,8 @@ typedef struct AnagoKeyValues
 	int			start_which;	/* the tightest condition for the last entry of */
 	int			end_which;		/* a position, or -1: that of start_key, end_key */
 	AnagoArray *arrays;			/* one for each key; NULL if no key needs it */
-	bool	   *nulls;			/* further members of rows that are NULL, one
-								 * for each key; NULL if none is */
+	bool	   *nulls;			/* further members of rows, and columns of an entry,
+								 * that are NULL, one for each key; NULL if none is */
 	Datum		values[FLEXIBLE_ARRAY_MEMBER];
 } AnagoKeyValues;
 
@@ -130,7 +130,9 @@ typedef struct AnagoKeys
 	bool		end_nextkey;
 	int			start_key[INDEX_MAX_KEYS];	/* index into key[], or EDGE_NULL */
 	int			end_key[INDEX_MAX_KEYS];
+	bool		allocates;		/* values of some take memory beside the probe */
 	bool		never;			/* whatever the values, nothing can match */
+	bool		of_entry;		/* `start` is where an entry is to go */
 	int			ngroups;
 	AnagoKeyGroup **groups;
 	AnagoKeyGroup *bounds;		/* that of the column which ends positions, or NULL */

@@ -195,7 +195,8 @@ find_equality(const AnagoKeys *keys, int col)
 
 	for (int i = 0; i < keys->n; i++)
 		if (keys->key[i].desc->attno == col + 1 &&
-			keys->key[i].desc->kind == ANAGO_KEY_IS_NULL)
+			(keys->key[i].desc->kind == ANAGO_KEY_IS_NULL ||
+			 keys->key[i].desc->kind == ANAGO_KEY_ENTRY))
 			return i;
 	eq = find_condition(keys, col, ANAGO_KEY_OP,
 						BTEqualStrategyNumber, BTEqualStrategyNumber);
@@ -432,6 +433,20 @@ classify(AnagoKeys *keys, Relation indexrel, bool may_skip)
 	keys->end_keysz = keys->end.keysz;
 }
 
+/* Do values of a probe's keys take memory beside the probe itself? */
+static bool
+take_memory(const AnagoKeys *keys)
+{
+	for (int i = 0; i < keys->n; i++)
+	{
+		const AnagoKey *key = &keys->key[i];
+
+		if (key->desc->kind == ANAGO_KEY_ARRAY || (key->copy && !key->typbyval))
+			return true;
+	}
+	return false;
+}
+
 void
 anago_keys_init(AnagoKeys *keys, Relation indexrel, const AnagoStepDesc *desc,
 				PlanState *parent, bool may_skip)
@@ -448,7 +463,11 @@ anago_keys_init(AnagoKeys *keys, Relation indexrel, const AnagoStepDesc *desc,
 		init_key(&keys->key[i], indexrel, &desc->keys[i], lfirst(lc), parent);
 		i++;
 	}
-	classify(keys, indexrel, may_skip);
+	classify(keys, indexrel, may_skip && desc->look == ANAGO_LOOK_MATCHES);
+	keys->allocates = take_memory(keys);
+	keys->of_entry = desc->look != ANAGO_LOOK_MATCHES;
+	if (desc->look == ANAGO_LOOK_ENTRY_BEHIND)
+		keys->start_nextkey = true;
 }
 
 void

@@ -14,22 +14,9 @@
 #include "ops/btree/fill.h"
 #include "ops/btree/heap.h"
 #include "ops/btree/kinds.h"
+#include "ops/btree/late.h"
 #include "ops/btree/leaf.h"
 #include "ops/btree/open.h"
-
-/* Do values of a probe's keys take memory beside the probe itself? */
-static bool
-keys_allocate(const AnagoKeys *keys)
-{
-	for (int i = 0; i < keys->n; i++)
-	{
-		const AnagoKey *key = &keys->key[i];
-
-		if (key->desc->kind == ANAGO_KEY_ARRAY || (key->copy && !key->typbyval))
-			return true;
-	}
-	return false;
-}
 
 static void
 create_areas(AnagoStep *step)
@@ -77,6 +64,21 @@ anago_step_open_index(EState *estate, const AnagoStepDesc *desc)
 					  exec_rt_fetch(desc->scanrelid, estate)->rellockmode);
 }
 
+/* Of a table that the statement names. */
+static void
+open_named(AnagoStep *step)
+{
+	EState	   *estate = step->op.pipeline->estate;
+
+	step->heap = ExecOpenScanRelation(estate, step->desc->scanrelid, 0);
+	step->indexrel = anago_step_open_index(estate, step->desc);
+	step->heap_slot = MakeSingleTupleTableSlot(RelationGetDescr(step->heap),
+											   &TTSOpsHeapTuple);
+	anago_fill_init(step);
+	anago_keys_init(&step->keys, step->indexrel, step->desc, step->op.pipeline->ps,
+					!step->backward);
+}
+
 void
 anago_step_open(AnagoStep *step, const AnagoStepDesc *desc, int parts)
 {
@@ -85,22 +87,20 @@ anago_step_open(AnagoStep *step, const AnagoStepDesc *desc, int parts)
 
 	step->desc = desc;
 	step->vmbuffer = InvalidBuffer;
-	step->heap = ExecOpenScanRelation(pipeline->estate, desc->scanrelid, 0);
-	step->indexrel = anago_step_open_index(pipeline->estate, desc);
-	step->heap_slot = MakeSingleTupleTableSlot(RelationGetDescr(step->heap),
-											   &TTSOpsHeapTuple);
 	step->look = pipeline->looks;
-	/* where a few entries are of use, leaves behind the first may not be */
-	step->range = desc->most > 0 ? &anago_range_right_links :
-		pipeline->operators.methods[ANAGO_ROLE_RANGE];
+	/* where a few entries are of use, or one leaf, those behind it may not be */
+	step->range = desc->most > 0 || desc->look != ANAGO_LOOK_MATCHES ?
+		&anago_range_right_links : pipeline->operators.methods[ANAGO_ROLE_RANGE];
 	step->visits = pipeline->operators.methods[ANAGO_ROLE_HEAP_VISIT];
 	step->inner = anago_inner_create(pipeline->whole, &pipeline->memory, parts);
 	if (step->visit == NULL)
 		create_areas(step);
-	anago_fill_init(step);
 	anago_step_begin_order(step);
-	anago_keys_init(&step->keys, step->indexrel, desc, ps, !step->backward);
-	step->keys_allocate = keys_allocate(&step->keys);
+	if (anago_is_late(desc))
+		anago_late_begin(step);
+	else
+		open_named(step);
+	step->when = ExecInitQual(desc->exprs[ANAGO_EXPRS_WHEN], ps);
 	step->gate = ExecInitQual(desc->exprs[ANAGO_EXPRS_GATE], ps);
 	step->filter = ExecInitQual(desc->exprs[ANAGO_EXPRS_FILTER], ps);
 	step->join = ExecInitQual(desc->exprs[ANAGO_EXPRS_JOIN], ps);
@@ -122,6 +122,6 @@ anago_step_close(AnagoStep *step)
 {
 	if (step->heap_slot != NULL)
 		ExecDropSingleTupleTableSlot(step->heap_slot);
-	if (step->indexrel != NULL)
+	if (step->indexrel != NULL && !anago_is_late(step->desc))
 		index_close(step->indexrel, NoLock);
 }

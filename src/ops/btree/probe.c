@@ -21,6 +21,7 @@
 
 #include "ops/btree/fan.h"
 #include "ops/btree/fill.h"
+#include "ops/btree/late.h"
 #include "ops/btree/probe.h"
 #include "pipeline/row.h"
 
@@ -30,10 +31,20 @@ is_open(AnagoStep *step)
 {
 	if (!step->gate_known)
 	{
-		step->gate_open = ExecQual(step->gate, step->op.pipeline->econtext);
+		step->gate_open = (!anago_is_late(step->desc) || anago_late_open(step)) &&
+			ExecQual(step->gate, step->op.pipeline->econtext);
 		step->gate_known = true;
 	}
 	return step->gate_open;
+}
+
+/* Does the row lead anywhere in it? */
+static bool
+has_use(AnagoStep *step)
+{
+	if (anago_is_late(step->desc) && step->op.counters.probes > step->most_probes)
+		return false;
+	return ExecQual(step->when, step->op.pipeline->econtext);
 }
 
 /* Bytes that the values of a probe's keys take beside values[] itself. */
@@ -63,9 +74,13 @@ anago_probe_make(AnagoStep *step, AnagoRow *row)
 {
 	AnagoPipeline *pipeline = step->op.pipeline;
 	AnagoProbe *probe;
-	Size		size = offsetof(AnagoProbe, keys.values) +
-		sizeof(Datum) * step->keys.n;
+	bool		open;
+	Size		size;
 
+	/* a late look's keys are known when it is open */
+	ResetExprContext(pipeline->econtext);
+	open = is_open(step);
+	size = offsetof(AnagoProbe, keys.values) + sizeof(Datum) * step->keys.n;
 	probe = anago_pipeline_alloc(pipeline, size);
 	probe->size = size;
 	probe->step = step;
@@ -75,12 +90,11 @@ anago_probe_make(AnagoStep *step, AnagoRow *row)
 	probe->done = false;
 	probe->fan = NULL;
 
-	ResetExprContext(pipeline->econtext);
-	if (is_open(step))
+	if (open && (!step->look || has_use(step)))
 		anago_keys_eval(&step->keys, pipeline->econtext, pipeline->context, &probe->keys);
 	else
 		anago_keys_eval_none(&step->keys, &probe->keys);
-	if (step->keys_allocate)
+	if (step->keys.allocates)
 	{
 		size = keys_size(&step->keys, &probe->keys);
 		anago_memory_charge(&pipeline->memory, size);

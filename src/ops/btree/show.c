@@ -11,6 +11,7 @@
 #include "utils/lsyscache.h"
 
 #include "compat.h"
+#include "ops/btree/late.h"
 #include "ops/btree/show.h"
 
 static const char *
@@ -32,9 +33,27 @@ join_label(const AnagoOp *op, const AnagoStepDesc *sd)
 }
 
 static const char *
-access_label(bool index_only)
+access_label(AnagoLookKind look, bool index_only)
 {
+	if (look != ANAGO_LOOK_MATCHES)
+		return "Index Insertion";
 	return index_only ? "Index Only Scan" : "Index Scan";
+}
+
+/* Is a row's key all that is to be said of where it leads? */
+static bool
+shows_key(const AnagoStepDesc *sd)
+{
+	return sd->look != ANAGO_LOOK_MATCHES || anago_is_late(sd);
+}
+
+/* The name of a table or index, which may be gone if nothing keeps it there. */
+static const char *
+name_of(Oid relid)
+{
+	const char *name = get_rel_name(relid);
+
+	return name != NULL ? name : "(dropped)";
 }
 
 /* "name alias", each quoted as needed, with the schema if verbose. */
@@ -67,7 +86,7 @@ show_head(const AnagoOp *op, const AnagoStepDesc *sd, bool index_only, ExplainSt
 					 op->index + 1);
 	if (join != NULL)
 		appendStringInfo(es->str, "%s Join, ", join);
-	appendStringInfoString(es->str, access_label(index_only));
+	appendStringInfoString(es->str, access_label(sd->look, index_only));
 }
 
 static void
@@ -77,7 +96,8 @@ show_text(const AnagoStep *step, const AnagoExplain *ex)
 
 	show_head(&step->op, sd, sd->index_only, ex->es);
 	appendStringInfo(ex->es->str, " using %s on %s\n",
-					 quote_identifier(get_rel_name(sd->indexid)),
+					 quote_identifier(name_of(sd->indexid)),
+					 anago_is_late(sd) ? quote_identifier(name_of(sd->heapid)) :
 					 relation_text(ex, sd->scanrelid));
 	ex->es->indent++;
 }
@@ -103,7 +123,7 @@ show_access(const AnagoOp *op, const AnagoStepDesc *sd, bool index_only, Explain
 {
 	const char *join = join_label(op, sd);
 
-	ExplainPropertyText("Access", access_label(index_only), es);
+	ExplainPropertyText("Access", access_label(sd->look, index_only), es);
 	if (join != NULL)
 		ExplainPropertyText("Join Type", join, es);
 }
@@ -114,8 +134,11 @@ show_structured(const AnagoStep *step, const AnagoExplain *ex)
 	const AnagoStepDesc *sd = step->desc;
 
 	show_access(&step->op, sd, sd->index_only, ex->es);
-	ExplainPropertyText("Index Name", get_rel_name(sd->indexid), ex->es);
-	show_relation(ex, sd->scanrelid);
+	ExplainPropertyText("Index Name", name_of(sd->indexid), ex->es);
+	if (anago_is_late(sd))
+		ExplainPropertyText("Relation Name", name_of(sd->heapid), ex->es);
+	else
+		show_relation(ex, sd->scanrelid);
 }
 
 static void
@@ -126,6 +149,9 @@ show_counts(const AnagoStepDesc *desc, bool index_only, ExplainState *es,
 
 	shown.heap_fetches = index_only ? shown.tids - shown.index_only : -1;
 	shown.pruned = desc->nmembers > 0 ? shown.pruned : -1;
+	/* rows of a table that the user may not be allowed to read are not counted */
+	if (shows_key(desc))
+		shown.tids = shown.fetched = shown.rows = -1;
 	anago_explain_step_counts(es, &shown);
 }
 
@@ -133,7 +159,10 @@ static void
 show_exprs(const AnagoExplain *ex, const AnagoStepDesc *table, const AnagoStepDesc *join)
 {
 	anago_explain_expr(ex, "One-Time Filter", table->exprs[ANAGO_EXPRS_GATE]);
-	anago_explain_expr(ex, "Index Cond", table->exprs[ANAGO_EXPRS_SHOW_COND]);
+	if (shows_key(table))
+		anago_explain_exprs(ex, "Index Key", table->exprs[ANAGO_EXPRS_SHOW_COND]);
+	else
+		anago_explain_expr(ex, "Index Cond", table->exprs[ANAGO_EXPRS_SHOW_COND]);
 	anago_explain_expr(ex, "Filter", table->exprs[ANAGO_EXPRS_FILTER]);
 	anago_explain_expr(ex, "Join Filter", join->exprs[ANAGO_EXPRS_JOIN]);
 	anago_explain_expr(ex, "Row Filter", join->exprs[ANAGO_EXPRS_OTHER]);

@@ -52,6 +52,7 @@ find_role(const AnagoKey *key, bool desc, AnagoSkipRole *role)
 				*role = ANAGO_SKIP_UPPER;
 			return key->positional;
 		case ANAGO_KEY_ROW_MORE:
+		case ANAGO_KEY_ENTRY:
 			return false;
 	}
 	pg_unreachable();

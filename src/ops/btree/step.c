@@ -8,6 +8,7 @@
  *	  members.c	these tables, and which of them a row is probed for in
  *	  fan.h		one row in all of them
  *	  open.c	what a step has of one table
+ *	  late.c	the same of one that the statement does not name
  *	  dynamic.c	which part of the unit row's work is whose: what each takes,
  *	  static.c	or anago.mode = static: what was cut for it
  *	  in_order.c	or, where rows leave in order, what comes next
@@ -48,6 +49,7 @@
 #include "storage/bufmgr.h"
 
 #include "ops/btree/distribute.h"
+#include "ops/btree/late.h"
 #include "ops/btree/open.h"
 #include "ops/btree/probe.h"
 #include "ops/btree/range.h"
@@ -74,7 +76,11 @@ step_begin(AnagoOp *op, const AnagoPipelineDesc *desc, int eflags)
 static void
 step_rescan(AnagoOp *op)
 {
-	((AnagoStep *) op)->gate_known = false;
+	AnagoStep  *step = (AnagoStep *) op;
+
+	step->gate_known = false;
+	if (anago_is_late(step->desc))
+		anago_late_close(step);
 }
 
 static void

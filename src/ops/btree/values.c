@@ -76,7 +76,7 @@ eval_key(const AnagoKeys *keys, int i, ExprContext *econtext,
 	value = ExecEvalExprSwitchContext(key->expr, econtext, &isnull);
 	if (isnull)
 	{
-		if (key->desc->kind != ANAGO_KEY_ROW_MORE)
+		if (key->desc->kind != ANAGO_KEY_ROW_MORE && key->desc->kind != ANAGO_KEY_ENTRY)
 			return false;
 		if (out->nulls == NULL)
 			out->nulls = MemoryContextAllocZero(context, sizeof(bool) * keys->n);
@@ -187,6 +187,20 @@ bind_scalars(const AnagoKeys *keys, const AnagoKeyValues *values,
 			position->scankeys[i].sk_argument = values->values[map[i]];
 }
 
+/* Columns of an entry to be inserted, in its position: which are NULL? */
+static void
+bind_nulls(const AnagoKeys *keys, const AnagoKeyValues *values,
+		   BTScanInsert position, const int *map)
+{
+	for (int i = 0; i < position->keysz; i++)
+	{
+		if (values->nulls != NULL && values->nulls[map[i]])
+			position->scankeys[i].sk_flags |= SK_ISNULL;
+		else
+			position->scankeys[i].sk_flags &= ~SK_ISNULL;
+	}
+}
+
 /* The elements of a combination: the last list is the fastest. */
 static void
 bind_elements(const AnagoKeys *keys, const AnagoKeyValues *values, int combo,
@@ -281,6 +295,11 @@ anago_keys_bind(AnagoKeys *keys, const AnagoKeyValues *values, int from, int to)
 	}
 	bind_scalars(keys, values, &keys->start, keys->start_key);
 	bind_scalars(keys, values, &keys->end, keys->end_key);
+	if (keys->of_entry)
+	{
+		bind_nulls(keys, values, &keys->start, keys->start_key);
+		bind_nulls(keys, values, &keys->end, keys->end_key);
+	}
 	if (values->narrays > 0)
 	{
 		bind_elements(keys, values, from, &keys->start);
@@ -408,6 +427,7 @@ key_matches(AnagoKeys *keys, const AnagoKeyValues *values, int which,
 		case ANAGO_KEY_ROW:
 			return row_matches(keys, values, which, indexrel, itup);
 		case ANAGO_KEY_ROW_MORE:
+		case ANAGO_KEY_ENTRY:
 			return true;
 	}
 	pg_unreachable();

@@ -206,6 +206,12 @@ see_leaf(AnagoWalk *walk, Buffer buf)
 		walk->blkno = InvalidBlockNumber;
 		return NULL;
 	}
+	if (step->desc->look != ANAGO_LOOK_MATCHES)
+	{
+		/* that it has been read is all */
+		walk->blkno = InvalidBlockNumber;
+		return NULL;
+	}
 	PredicateLockPage(step->indexrel, walk->blkno, step->op.pipeline->snapshot);
 	matches = anago_leaf_collect(walk->probe, buf, walk->from_start,
 								 walk->combo, walk->combo_end, &goes_on);

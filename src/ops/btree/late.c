@@ -1,0 +1,66 @@
+/*-------------------------------------------------------------------------
+ *
+ * late.c
+ *	  Late looks: at a table that the statement itself does not name.  See late.h.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_am.h"
+#include "storage/bufmgr.h"
+#include "utils/memutils.h"
+
+#include "ops/btree/late.h"
+#include "tryopen.h"
+
+/* Of shared buffers, what all late looks of a node may fill by a few pages a row. */
+#define PART_OF_BUFFERS		8
+
+void
+anago_late_begin(AnagoStep *step)
+{
+	step->most_probes = NBuffers / PART_OF_BUFFERS;
+}
+
+/* Are they still a table and a B-tree of it, read through shared buffers? */
+static bool
+are_as_planned(const AnagoStep *step)
+{
+	return step->heap->rd_rel->relam == HEAP_TABLE_AM_OID &&
+		!RelationUsesLocalBuffers(step->heap) &&
+		step->indexrel->rd_rel->relkind == RELKIND_INDEX &&
+		step->indexrel->rd_rel->relam == BTREE_AM_OID &&
+		step->indexrel->rd_index->indrelid == RelationGetRelid(step->heap);
+}
+
+bool
+anago_late_open(AnagoStep *step)
+{
+	MemoryContext old;
+
+	step->heap = anago_try_open(step->desc->heapid);
+	if (step->heap != NULL)
+		step->indexrel = anago_try_open(step->desc->indexid);
+	if (step->heap == NULL || step->indexrel == NULL || !are_as_planned(step))
+	{
+		anago_late_close(step);
+		return false;
+	}
+	/* what was known of the index may be of another file */
+	step->stale = step->opened;
+	if (step->keys.n > 0)
+		return true;
+	old = MemoryContextSwitchTo(step->op.pipeline->estate->es_query_cxt);
+	anago_keys_init(&step->keys, step->indexrel, step->desc, step->op.pipeline->ps, true);
+	MemoryContextSwitchTo(old);
+	return true;
+}
+
+void
+anago_late_close(AnagoStep *step)
+{
+	anago_try_close(step->indexrel);
+	anago_try_close(step->heap);
+	step->indexrel = step->heap = NULL;
+}

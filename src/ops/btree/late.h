@@ -1,0 +1,45 @@
+/*-------------------------------------------------------------------------
+ *
+ * late.h
+ *	  Late looks: at a table that the statement itself does not name.
+ *
+ * Core comes to such a table when all rows have been changed: foreign keys are
+ * checked, and cascades done, by triggers that fire then.  It is not in the
+ * statement's range table, so nobody has locked it yet.
+ *
+ * Table and index are opened by the first row that comes to the look, and closed
+ * with the looks (step_rescan), both while the looks' own resource owner is the
+ * current one.  Between these they are locked as for reading, which is less than
+ * what core's triggers will take for the same rows; it keeps blocks from being
+ * truncated and files from being dropped while they are read.  Nothing is ever waited
+ * for: where the lock is not free at once, or the table or index is not what the
+ * planner has seen, the look has no use for any row.
+ *
+ * What is read so early stays in shared buffers until it is used only where it is
+ * little, compared with these.  So there is a bound on rows.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ANAGO_LATE_H
+#define ANAGO_LATE_H
+
+#include "postgres.h"
+
+#include "ops/btree/btree.h"
+
+static inline bool
+anago_is_late(const AnagoStepDesc *desc)
+{
+	return OidIsValid(desc->heapid);
+}
+
+/* Before anything is locked. */
+extern void anago_late_begin(AnagoStep *step);
+
+/* Lock and open both, and know the keys; false: there is no such look. */
+extern bool anago_late_open(AnagoStep *step);
+
+/* Close what is open, if anything is. */
+extern void anago_late_close(AnagoStep *step);
+
+#endif							/* ANAGO_LATE_H */

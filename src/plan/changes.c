@@ -1,0 +1,265 @@
+/*-------------------------------------------------------------------------
+ *
+ * changes.c
+ *	  What rows lead to that a statement inserts, updates or deletes: looks.
+ *
+ * ModifyTable gets the new row of its plan, defaults and all.  So it is known
+ * which leaf of each index the row's entry will go to, as far as that is said by
+ * columns and by functions that may be called ahead:
+ *
+ *		index (partkey, lower(name)) where name <> ''
+ *		look: the leaf for ($1, lower($2)), of rows with $2 <> ''
+ *
+ * A BEFORE trigger may make another row of it.  Then a page has been read that is
+ * not wanted, and core reads the right one itself.
+ *
+ * Where ON CONFLICT has an index looked into for rows that are there already, the
+ * look is at these, too.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/stratnum.h"
+#include "access/table.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_type_d.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "parser/parsetree.h"
+#include "rewrite/rewriteHandler.h"
+#include "rewrite/rewriteManip.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/relcache.h"
+
+#include "plan/changes.h"
+
+/* --- the new row --- */
+
+typedef struct RowCxt
+{
+	const AnagoChange *change;
+	bool		fine;			/* all of it is known */
+} RowCxt;
+
+static Node *over_new_row(Node *node, RowCxt *cxt);
+
+/* What a stored generated column is computed as. */
+static Node *
+generated(AttrNumber attno, RowCxt *cxt)
+{
+	Relation	rel = cxt->change->rel;
+
+	if (TupleDescAttr(RelationGetDescr(rel), attno - 1)->attgenerated !=
+		ATTRIBUTE_GENERATED_STORED)
+		return NULL;
+	return over_new_row((Node *) expression_planner((Expr *)
+													build_column_default(rel, attno)),
+						cxt);
+}
+
+static Node *
+new_value(AttrNumber attno, RowCxt *cxt)
+{
+	const AnagoChange *change = cxt->change;
+	Node	   *value = NULL;
+
+	if (attno <= 0)
+		value = NULL;
+	else if (TupleDescAttr(RelationGetDescr(change->rel), attno - 1)->attgenerated != '\0')
+		value = generated(attno, cxt);
+	else
+		value = copyObject(change->new_values[attno]);
+	if (value == NULL)
+		cxt->fine = false;
+	return value;
+}
+
+/* Mutator of an expression over the table's columns. */
+static Node *
+over_new_row(Node *node, RowCxt *cxt)
+{
+	if (node == NULL || !cxt->fine)
+		return node;
+	if (IsA(node, Var))
+		return new_value(((Var *) node)->varattno, cxt);
+	return expression_tree_mutator(node, over_new_row, cxt);
+}
+
+/* --- indexes --- */
+
+/* Does ON CONFLICT have core look for such a row there? */
+static bool
+is_arbiter(const ModifyTable *node, Relation index)
+{
+	return node->operation == CMD_INSERT && node->onConflictAction != ONCONFLICT_NONE &&
+		index->rd_index->indisunique && index->rd_index->indimmediate &&
+		(node->arbiterIndexes == NIL ||
+		 list_member_oid(node->arbiterIndexes, RelationGetRelid(index)));
+}
+
+static void
+describe_key(AnagoKeyDesc *key, AnagoKeyKind kind, Relation index, int col)
+{
+	key->kind = kind;
+	key->attno = col + 1;
+	key->opno = get_opfamily_member(index->rd_opfamily[col], index->rd_opcintype[col],
+									index->rd_opcintype[col], BTEqualStrategyNumber);
+	key->opfuncid = get_opcode(key->opno);
+	key->collation = index->rd_indcollation[col];
+}
+
+/* The values of the entry that a new row will have, and when it will have one. */
+static bool
+describe_entry(AnagoStepDesc *desc, AnagoKeyKind kind, Relation index, RowCxt *cxt)
+{
+	List	   *exprs = RelationGetIndexExpressions(index);
+	ListCell   *next = list_head(exprs);
+
+	desc->nkeys = IndexRelationGetNumberOfKeyAttributes(index);
+	desc->keys = palloc0(sizeof(AnagoKeyDesc) * desc->nkeys);
+	for (int i = 0; i < desc->nkeys; i++)
+	{
+		AttrNumber	attno = index->rd_index->indkey.values[i];
+		Node	   *value;
+
+		if (attno != InvalidAttrNumber)
+			value = new_value(attno, cxt);
+		else
+		{
+			value = over_new_row(lfirst(next), cxt);
+			next = lnext(exprs, next);
+		}
+		describe_key(&desc->keys[i], kind, index, i);
+		if (!OidIsValid(desc->keys[i].opno))
+			cxt->fine = false;
+		desc->exprs[ANAGO_EXPRS_KEYS] = lappend(desc->exprs[ANAGO_EXPRS_KEYS], value);
+	}
+	desc->exprs[ANAGO_EXPRS_WHEN] = (List *)
+		over_new_row((Node *) RelationGetIndexPredicate(index), cxt);
+	return cxt->fine;
+}
+
+/* As conditions, for EXPLAIN. */
+static List *
+show_conditions(const AnagoStepDesc *desc, Relation index)
+{
+	List	   *exprs = RelationGetIndexExpressions(index);
+	ListCell   *next = list_head(exprs);
+	List	   *result = NIL;
+
+	for (int i = 0; i < desc->nkeys; i++)
+	{
+		AttrNumber	attno = index->rd_index->indkey.values[i];
+		Node	   *value = list_nth(desc->exprs[ANAGO_EXPRS_KEYS], i);
+		Node	   *column;
+
+		if (attno != InvalidAttrNumber)
+			column = (Node *) makeVar(desc->scanrelid, attno, exprType(value),
+									  exprTypmod(value), exprCollation(value), 0);
+		else
+		{
+			column = copyObject(lfirst(next));
+			ChangeVarNodes(column, 1, desc->scanrelid, 0);
+			next = lnext(exprs, next);
+		}
+		result = lappend(result, make_opclause(desc->keys[i].opno, BOOLOID, false,
+											   (Expr *) column, (Expr *) copyObject(value),
+											   InvalidOid, desc->keys[i].collation));
+	}
+	return result;
+}
+
+static void
+add_index(const AnagoChange *change, Relation index, bool arbiter)
+{
+	AnagoStepDesc *desc = palloc0(sizeof(AnagoStepDesc));
+	RowCxt		cxt = {.change = change,.fine = true};
+
+	if (index->rd_rel->relam != BTREE_AM_OID || !index->rd_index->indisready)
+		return;
+	desc->scanrelid = linitial_int(change->node->resultRelations);
+	desc->indexid = RelationGetRelid(index);
+	desc->look = arbiter ? ANAGO_LOOK_MATCHES :
+		index->rd_index->indisunique ? ANAGO_LOOK_ENTRY : ANAGO_LOOK_ENTRY_BEHIND;
+	if (!describe_entry(desc, arbiter ? ANAGO_KEY_OP : ANAGO_KEY_ENTRY, index, &cxt))
+		return;
+	if (arbiter)
+		anago_add_look(change->looks, desc, show_conditions(desc, index), NIL, 1, false);
+	else
+		anago_add_look(change->looks, desc, desc->exprs[ANAGO_EXPRS_KEYS], NIL, 0, false);
+}
+
+/* Those that core looks into first; or the others. */
+static void
+add_indexes(const AnagoChange *change, bool arbiters)
+{
+	ListCell   *lc;
+
+	foreach(lc, RelationGetIndexList(change->rel))
+	{
+		Relation	index = index_open(lfirst_oid(lc), AccessShareLock);
+		bool		arbiter = is_arbiter(change->node, index);
+
+		if (arbiter == arbiters)
+			add_index(change, index, arbiter);
+		index_close(index, AccessShareLock);
+	}
+}
+
+/* --- columns --- */
+
+/* Those that become the table's attributes: of those not junk. */
+static void
+find_new_values(AnagoChange *change, const List *tlist)
+{
+	bool		update = change->node->operation == CMD_UPDATE;
+	const List *updated = update ? linitial(change->node->updateColnosLists) : NIL;
+	int			n = 0;
+	ListCell   *lc;
+
+	foreach(lc, tlist)
+	{
+		const TargetEntry *tle = lfirst_node(TargetEntry, lc);
+		int			attno;
+
+		if (tle->resjunk)
+			continue;
+		attno = update ? list_nth_int(updated, n) : n + 1;
+		n++;
+		if (IsA(tle->expr, Const) ||
+			(IsA(tle->expr, Var) && ((const Var *) tle->expr)->varno == OUTER_VAR))
+			change->new_values[attno] = (Node *) tle->expr;
+	}
+}
+
+void
+anago_find_changes(AnagoLooks *looks, const ModifyTable *node, const List *tlist)
+{
+	const RangeTblEntry *rte = rt_fetch(linitial_int(node->resultRelations),
+										looks->stmt->rtable);
+	AnagoChange change = {.looks = looks,.node = node};
+	int			natts;
+
+	if (list_length(node->resultRelations) > 1)
+		return;
+	change.rel = table_open(rte->relid, NoLock);
+	natts = RelationGetNumberOfAttributes(change.rel);
+	change.new_values = palloc0(sizeof(Node *) * (natts + 1));
+	change.old_values = palloc0(sizeof(Node *) * (natts + 1));
+	if (node->operation == CMD_INSERT || node->operation == CMD_UPDATE)
+	{
+		find_new_values(&change, tlist);
+		if (change.rel->rd_rel->relkind == RELKIND_RELATION)
+		{
+			add_indexes(&change, true);
+			add_indexes(&change, false);
+		}
+	}
+	anago_find_references(&change);
+	table_close(change.rel, NoLock);
+}

@@ -1,0 +1,39 @@
+/*-------------------------------------------------------------------------
+ *
+ * changes.h
+ *	  What rows lead to that a statement inserts, updates or deletes.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ANAGO_CHANGES_H
+#define ANAGO_CHANGES_H
+
+#include "postgres.h"
+
+#include "plan/looks.h"
+#include "utils/rel.h"
+
+/*
+ * Rows that are changed.  Values are columns of the plan below ModifyTable, Vars of
+ * OUTER_VAR, or constants; by attribute of the table, from 1.  NULL: not known.
+ */
+typedef struct AnagoChange
+{
+	AnagoLooks *looks;
+	const ModifyTable *node;
+	Relation	rel;			/* the table */
+	Node	  **new_values;		/* what is to be in the row, */
+	Node	  **old_values;		/* and what has been */
+} AnagoChange;
+
+/*
+ * changes.c: find the looks of rows that `node` is to get.  `tlist` is what it gets
+ * of a row: Vars of OUTER_VAR are columns of the plan below.
+ */
+extern void anago_find_changes(AnagoLooks *looks, const ModifyTable *node,
+							   const List *tlist);
+
+/* foreignkeys.c: those by foreign keys, to and from the table. */
+extern void anago_find_references(const AnagoChange *change);
+
+#endif							/* ANAGO_CHANGES_H */
