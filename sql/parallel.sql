@@ -130,6 +130,23 @@ select pq_workers('select * from pq_a join pq_b on pq_b.a = pq_a.k where grp < 1
 set parallel_setup_cost = 100;
 select pq_workers('select pq_a.k from pq_a where pq_a.k <= 100');
 select pq_shape('select pq_b.k from pq_a join pq_b on pq_b.a = pq_a.k where pq_a.k <= 100 and pq_costly(v)');
+-- Of pages that are in memory only the CPU time is work, whatever core charges.
+set enable_seqscan = off;
+set enable_hashjoin = off;
+set enable_mergejoin = off;
+set random_page_cost = 20;
+reset min_parallel_table_scan_size;
+reset min_parallel_index_scan_size;
+select pq_workers('select * from pq_a join pq_b on pq_b.a = pq_a.k where grp < 10');
+set anago.residency = on;
+select pq_workers('select * from pq_a join pq_b on pq_b.a = pq_a.k where grp < 10');
+set anago.residency = off;
+set min_parallel_table_scan_size = 0;
+set min_parallel_index_scan_size = 0;
+reset random_page_cost;
+reset enable_mergejoin;
+reset enable_hashjoin;
+reset enable_seqscan;
 set anago.io_gain = 4;
 reset enable_bitmapscan;
 set parallel_setup_cost = 0;

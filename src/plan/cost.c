@@ -14,8 +14,10 @@
  *
  * The number of workers: one for each parallel_setup_cost of what the whole
  * pipeline costs beyond its startup, waits and CPU, and at most
- * max_parallel_workers_per_gather.  So a worker has as much to do as it costs
- * to start one, as core sees it, and a small pipeline has no partial path;
+ * max_parallel_workers_per_gather.  Pages that are in memory already count with
+ * their CPU time: core's price of 600 of them is that of two workers, and reading
+ * them takes a quarter of a millisecond.  So a worker has as much to do as it
+ * costs to start one, as core sees it, and a small pipeline has no partial path;
  * but that of a partition has one worker at least, as together with others it
  * may be worth it.  Where rows are to leave in order, fewer leaves than core asks
  * for have none.  The size of a table, by which core decides, says little of
@@ -105,6 +107,7 @@ anago_cost_scan(PlannerInfo *root, AnagoPath *apath)
 	anago_add_ramp(root, apath, NIL);
 	mend_cost(path, from);
 	keep_whole(apath, price.shared);
+	apath->resident_cost = price.resident;
 	apath->own_rows = from->rows * step->dive.ratio;
 	if (step->dive.known)
 		apath->own_rows = Min(apath->own_rows, step->dive.entries);
@@ -197,6 +200,7 @@ anago_cost_join(PlannerInfo *root, AnagoPath *apath, const NestPath *nest,
 	anago_add_ramp(root, apath, NIL);
 	mend_cost(path, stock);
 	keep_whole(apath, (ours ? ours->shared_cost : 0) + price.shared);
+	apath->resident_cost = (ours ? ours->resident_cost : 0) + price.resident;
 	apath->own_rows = stock->rows * own_loops / outer_rows * step->dive.join_ratio;
 	if (step->dive.known && step->jointype == JOIN_INNER)
 		apath->own_rows = Min(apath->own_rows, own_loops * step->dive.entries);
@@ -241,7 +245,7 @@ anago_parallel_divisor(int workers)
 Cost
 anago_work_of(const AnagoPath *apath)
 {
-	return apath->total_cost - apath->startup_cost;
+	return apath->total_cost - apath->startup_cost - apath->resident_cost;
 }
 
 int
@@ -321,6 +325,7 @@ anago_copy_cost(AnagoPath *dst, const AnagoPath *src)
 	dst->cpath.path.total_cost = src->total_cost;
 	anago_copy_disabled_nodes(&dst->cpath.path, &src->cpath.path);
 	keep_whole(dst, src->shared_cost);
+	dst->resident_cost = src->resident_cost;
 	dst->own_rows = src->own_rows;
 }
 

@@ -44,6 +44,7 @@
 #include "compat.h"
 #include "pipeline/desc.h"
 #include "plan/paths.h"
+#include "plan/price.h"
 
 /* May workers read this relation, or make this join? */
 bool
@@ -96,6 +97,7 @@ with_unit_source(PlannerInfo *root, RelOptInfo *rel, AnagoPath *apath)
 							 list_concat(list_make1(step), apath->steps),
 							 apath->cpath.methods);
 	anago_copy_cost(result, apath);
+	result->resident_cost += anago_resident_cost(root, step);
 	result->cpath.path.pathkeys = apath->cpath.path.pathkeys;
 	return result;
 }

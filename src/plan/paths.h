@@ -85,6 +85,8 @@ typedef struct AnagoPath
 	Cost		startup_cost;
 	Cost		total_cost;
 	Cost		shared_cost;	/* of total_cost, what processes would share */
+	Cost		resident_cost;	/* of total_cost, the price of pages that nobody
+								 * waits for */
 	Cost		ramp;			/* what its last step adds to the costs if the
 								 * query may stop early, and has not added yet */
 

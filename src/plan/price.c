@@ -242,12 +242,23 @@ settle(const AnagoPrice *believed, const AnagoPrice *dived)
 	{
 		price.ours = Max(believed->ours,
 						 Min(dived->ours, believed->core * (1.0 - ANAGO_TOKEN)));
+		price.resident *= price.ours / Max(dived->ours, price.ours);
 		price.shared += Max(price.ours - price.shared, 0) *
 			Min(dived->core / Max(believed->core, 1.0) - 1.0, 1.0);
 	}
 	else if (dived->ours > believed->ours)
 		price = *believed;
 	return price;
+}
+
+/*
+ * Core's charge for pages that are in memory already, less the CPU time that they
+ * take: nothing that a further process would help with.
+ */
+static Cost
+resident_cost(const RelOptInfo *rel, Cost io)
+{
+	return Max(0.0, io - anago_page_cpu(rel, io));
 }
 
 /* A scan that finds so many tuples. */
@@ -267,6 +278,7 @@ price_scan(const AnagoPathStep *step, Cost cpu, const ScanIo *io, double tuples)
 	price.core = cpu + io->sequential + io->random;
 	price.ours = price.core - waits + anago_overlapped(rel, waits) + work;
 	price.shared = cpu + work;
+	price.resident = resident_cost(rel, io->random - waits);
 	return price;
 }
 
@@ -325,6 +337,17 @@ anago_price_scan(PlannerInfo *root, AnagoPathStep *step)
 	return price;
 }
 
+Cost
+anago_resident_cost(PlannerInfo *root, const AnagoPathStep *step)
+{
+	IndexPath  *ipath = step->ipath;
+	ScanIo		split;
+
+	split_scan_io(root, ipath, probe_io(root, ipath), &split);
+	return resident_cost(ipath->path.parent, split.random *
+						 (1.0 - anago_cold_share(root, list_make1(ipath), step->facts)));
+}
+
 AnagoPrice
 anago_price_part(PlannerInfo *root, const AnagoPathStep *step, double part)
 {
@@ -375,13 +398,17 @@ is_soon_cached(const AnagoPathStep *step, double probes)
 		 probes >= pages * ANAGO_MANY_VISITS);
 }
 
-/*
- * What probes of one table save of `io`, core's charge for the pages of all of
- * them, of which the share `cold` has to be waited for.  *for_pages is increased
- * by the CPU time that it adds.
- */
-static Cost
-saved_by_table(const IndexPath *ipath, Cost io, double cold, Cost *for_pages)
+/* What becomes of core's charge for the pages of all probes of a step. */
+typedef struct ProbedPages
+{
+	Cost		saved;
+	Cost		work;			/* CPU time that is added */
+	Cost		resident;		/* as in AnagoPrice */
+} ProbedPages;
+
+/* Probes of one table: of `io`, the share `cold` has to be waited for. */
+static void
+add_table(const IndexPath *ipath, Cost io, double cold, ProbedPages *sum)
 {
 	const RelOptInfo *rel = ipath->path.parent;
 	double		random_page;
@@ -392,8 +419,9 @@ saved_by_table(const IndexPath *ipath, Cost io, double cold, Cost *for_pages)
 	anago_page_costs(rel, &random_page, &seq_page);
 	waits = waits_of_step(ipath, io, random_page) * cold;
 	work = anago_page_cpu(rel, waits);
-	*for_pages += work;
-	return waits - anago_overlapped(rel, waits) - work;
+	sum->work += work;
+	sum->saved += waits - anago_overlapped(rel, waits) - work;
+	sum->resident += resident_cost(rel, io - waits);
 }
 
 Cost
@@ -426,40 +454,42 @@ dearer_members(const AnagoPathStep *step)
 	return Max(0.0, total - step->append->path.total_cost);
 }
 
-/* What the probes of all tables save. */
-static Cost
-saved_by_step(PlannerInfo *root, const AnagoPathStep *step,
-			  const AnagoProbesCost *cost, Cost *for_pages)
+/* The probes of all tables. */
+static ProbedPages
+probed_pages(PlannerInfo *root, const AnagoPathStep *step,
+			 const AnagoProbesCost *cost, double cold)
 {
-	Cost		saved;
+	ProbedPages sum = {0};
 	ListCell   *lc;
 
-	*for_pages = 0;
 	if (step->append == NULL)
-		return saved_by_table(step->ipath, cost->io, step->cold, for_pages);
-
-	saved = -cost->whole * dearer_members(step);
+	{
+		add_table(step->ipath, cost->io, cold, &sum);
+		return sum;
+	}
+	sum.saved = -cost->whole * dearer_members(step);
 	foreach(lc, step->members)
-		saved += saved_by_table(lfirst(lc), cost->whole * probe_io(root, lfirst(lc)),
-								step->cold, for_pages);
-	return saved;
+		add_table(lfirst(lc), cost->whole * probe_io(root, lfirst(lc)), cold, &sum);
+	return sum;
 }
 
 static AnagoPrice
 price_step(PlannerInfo *root, const AnagoPathStep *step,
 		   const AnagoProbesCost *cost, Cost setup)
 {
-	Cost		for_pages;
-	Cost		saved = saved_by_step(root, step, cost, &for_pages) - setup;
+	ProbedPages pages = probed_pages(root, step, cost, step->cold);
+	Cost		saved = pages.saved - setup;
 	AnagoPrice	price;
 
 	price.core = cost->probes;
-	price.shared = cost->probes - cost->io + Min(setup, 0) + for_pages;
+	price.shared = cost->probes - cost->io + Min(setup, 0) + pages.work;
+	price.resident = pages.resident;
 	if (is_soon_cached(step, cost->loops))
 	{
 		/* There is little to wait for: processes share it all, as in core. */
 		saved = Min(saved, cost->probes * ANAGO_TOKEN);
 		price.shared = cost->probes - saved;
+		price.resident = probed_pages(root, step, cost, 0).resident;
 	}
 	price.ours = cost->probes - saved;
 	return price;

@@ -18,6 +18,8 @@ typedef struct AnagoPrice
 	Cost		core;			/* by core's formulas */
 	Cost		ours;
 	Cost		shared;			/* of ours, what processes would share */
+	Cost		resident;		/* of ours, core's charge for pages that nobody waits
+								 * for, less the CPU time that they take */
 } AnagoPrice;
 
 /* So many probes cost core `probes`, of which `io` for pages. */
@@ -39,6 +41,11 @@ extern AnagoPrice anago_price_scan(PlannerInfo *root, AnagoPathStep *step);
 /* Of that scan, which has been priced, such a part: 0 to 1. */
 extern AnagoPrice anago_price_part(PlannerInfo *root, const AnagoPathStep *step,
 								   double part);
+
+/*
+ * Of core's price of a scan that is not ours, what AnagoPrice has as resident.
+ */
+extern Cost anago_resident_cost(PlannerInfo *root, const AnagoPathStep *step);
 
 /*
  * A step that is probed.  `core` is by core's numbers of rows; own_loops probes

@@ -122,5 +122,8 @@ anago_price_first_rows(PlannerInfo *root, AnagoPath *apath)
 		(price.ours * (1 + ANAGO_ORDER_PART) +
 		 root->limit_tuples * cpu_operator_cost);
 	if (run > 0)
+	{
 		apath->shared_cost *= (path->total_cost - path->startup_cost) / run;
+		apath->resident_cost *= (path->total_cost - path->startup_cost) / run;
+	}
 }
