@@ -31,18 +31,19 @@ MAX_FUNCTION = 110
 # what needs nothing of it: questions about one B-tree page, and whether a block
 # is in shared buffers.
 LAYERS = {
-    "node": {"pipeline", "ops", "sched", "page", "io", "shared", "stats", "device"},
+    "node": {"pipeline", "ops", "sched", "page", "io", "shared", "stats", "device",
+             "resource"},
     "plan": {"survey", "shared", "stats", "device"},
     "device": {"io", "stats"},
     "survey": set(),
     "ops": {"pipeline", "sched", "page", "io", "shared", "stats"},
     "pipeline": {"sched", "page", "io", "shared", "stats"},
     "sched": {"page", "io", "shared"},
-    "page": {"io", "shared"},
-    "resource": set(),
+    "page": {"io", "shared", "resource"},
+    "resource": {"shared"},
     "io": set(),
     "shared": set(),
-    "stats": set(),
+    "stats": {"shared"},
 }
 CONTRACTS = {("plan", "pipeline/desc.h"), ("survey", "ops/btree/btpage.h"),
              ("survey", "page/touch.h")}

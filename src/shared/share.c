@@ -9,6 +9,7 @@
  *	  segment.c		what stands in shared memory
  *	  budget.h		reads in flight, over all processes
  *	  quota.h		rows that all of them are wanted to give
+ *	  server.c		memory that all processes of the server share
  *	  placement.c	memory nodes and cores: the decision
  *	  worker_node.c	the same, put into effect
  *

@@ -11,34 +11,19 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
-#include "access/xact.h"
 #include "fmgr.h"
 #include "funcapi.h"
-#include "miscadmin.h"
 #include "port/atomics.h"
-#include "storage/ipc.h"
-#include "storage/shmem.h"
 #include "utils/builtins.h"
-#include "utils/memutils.h"
-#include "utils/resowner.h"
 #include "utils/timestamp.h"
 
 #include "compat.h"
 #include "layout.h"
+#include "shared/server.h"
 #include "stats/stats.h"
-
-#ifdef ANAGO_HAVE_DSM_REGISTRY
-#include "storage/dsm_registry.h"
-#endif
 
 /* Versions of the library with other counters have others. */
 #define STATS_SEGMENT_NAME	"anago_stats_" CppAsString2(ANAGO_LAYOUT_VERSION)
-
-/*
- * Where the server's counters cannot be had (no room for shared memory), each
- * so many queries of a process try again.
- */
-#define ATTACH_INTERVAL	64
 
 typedef struct AnagoStats
 {
@@ -78,144 +63,27 @@ stats_create(ANAGO_DSM_INIT_ARGS(ptr))
 	pg_atomic_init_u64(&s->reset, (uint64) GetCurrentTimestamp());
 }
 
-#ifdef ANAGO_HAVE_DSM_REGISTRY
-
-static void
-stats_init(void)
+static Size
+stats_size(void)
 {
+	return sizeof(AnagoStats);
 }
 
-/* May raise an error, and keep locks over that. */
-static AnagoStats *
-stats_find(void)
-{
-	bool		found;
-	AnagoStats *s = ANAGO_NAMED_DSM(STATS_SEGMENT_NAME, sizeof(AnagoStats),
-									stats_create, &found);
-
-	if (s->layout != ANAGO_LAYOUT)
-		elog(ERROR, "segment \"%s\" has another layout", STATS_SEGMENT_NAME);
-	return s;
-}
-
-/* Once in a process: the rest would say the same. */
-static void
-report_failure(const ErrorData *error)
-{
-	static bool reported = false;
-
-	if (reported)
-		return;
-	reported = true;
-	ereport(LOG,
-			(errmsg("anago's counters are of this process until those of the server can be had"),
-			 errdetail("The error was: %s.", error->message)));
-}
-
-/*
- * The server's counters, or NULL.  In a subtransaction, as an error leaves
- * locks and half of a segment behind.
- */
-static AnagoStats *
-stats_attach(void)
-{
-	MemoryContext context = CurrentMemoryContext;
-	ResourceOwner owner = CurrentResourceOwner;
-	AnagoStats *volatile attached = NULL;
-	ErrorData  *volatile error = NULL;
-
-	BeginInternalSubTransaction(NULL);
-	MemoryContextSwitchTo(context);
-	PG_TRY();
-	{
-		attached = stats_find();
-		ReleaseCurrentSubTransaction();
-	}
-	PG_CATCH();
-	{
-		MemoryContextSwitchTo(context);
-		error = CopyErrorData();
-		FlushErrorState();
-		RollbackAndReleaseCurrentSubTransaction();
-		attached = NULL;
-	}
-	PG_END_TRY();
-	MemoryContextSwitchTo(context);
-	CurrentResourceOwner = owner;
-
-	if (error == NULL)
-		return attached;
-	if (error->sqlerrcode == ERRCODE_QUERY_CANCELED)
-		ReThrowError(error);
-	report_failure(error);
-	FreeErrorData(error);
-	return NULL;
-}
-
-#else
-
-static AnagoStats *preloaded_stats = NULL;
-static shmem_request_hook_type prev_shmem_request_hook = NULL;
-static shmem_startup_hook_type prev_shmem_startup_hook = NULL;
-
-static void
-stats_shmem_request(void)
-{
-	if (prev_shmem_request_hook)
-		prev_shmem_request_hook();
-	RequestAddinShmemSpace(MAXALIGN(sizeof(AnagoStats)));
-}
-
-static void
-stats_shmem_startup(void)
-{
-	bool		found;
-
-	if (prev_shmem_startup_hook)
-		prev_shmem_startup_hook();
-
-	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-	preloaded_stats = ShmemInitStruct(STATS_SEGMENT_NAME, sizeof(AnagoStats),
-									  &found);
-	if (!found)
-		stats_create(preloaded_stats);
-	LWLockRelease(AddinShmemInitLock);
-}
-
-static void
-stats_init(void)
-{
-	if (!process_shared_preload_libraries_in_progress)
-		return;
-	prev_shmem_request_hook = shmem_request_hook;
-	shmem_request_hook = stats_shmem_request;
-	prev_shmem_startup_hook = shmem_startup_hook;
-	shmem_startup_hook = stats_shmem_startup;
-}
-
-static AnagoStats *
-stats_attach(void)
-{
-	return preloaded_stats;
-}
-
-#endif							/* ANAGO_HAVE_DSM_REGISTRY */
+static AnagoServerPiece piece = {
+	.name = STATS_SEGMENT_NAME,
+	.what = "counters",
+	.size = stats_size,
+	.create = stats_create,
+};
 
 void
 anago_stats_init(void)
 {
 	ANAGO_DSM_INIT(stats_create, &process_stats);
-	stats_init();
+	anago_server_piece(&piece);
 }
 
 /* ---- from the process's counters to the server's ---- */
-
-/* May a subtransaction be begun here? */
-static bool
-may_attach(void)
-{
-	return IsUnderPostmaster && IsTransactionState() && !IsInParallelMode();
-}
 
 /* What was counted meanwhile goes with it. */
 static void
@@ -229,13 +97,11 @@ move_counters(AnagoStats *from, AnagoStats *to)
 void
 anago_stats_prepare(void)
 {
-	static uint32 calls = 0;
 	AnagoStats *attached;
 
-	if (stats != &process_stats || !may_attach() ||
-		calls++ % ATTACH_INTERVAL != 0)
+	if (stats != &process_stats)
 		return;
-	attached = stats_attach();
+	attached = anago_server_attach(&piece);
 	if (attached == NULL)
 		return;
 	move_counters(&process_stats, attached);
