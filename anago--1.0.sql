@@ -225,3 +225,75 @@ COMMENT ON FUNCTION anago_freshness(interval) IS
 
 REVOKE ALL ON FUNCTION anago_freshness(interval) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION anago_freshness(interval) TO pg_read_all_stats;
+
+CREATE FUNCTION anago_activity(
+	OUT pid integer,
+	OUT leader_pid integer,
+	OUT usesysid oid,
+	OUT datid oid,
+	OUT since timestamptz,
+	OUT share integer,
+	OUT in_flight integer,
+	OUT wanted integer,
+	OUT allowed integer,
+	OUT reads bigint,
+	OUT rows bigint,
+	OUT tasks bigint,
+	OUT waiting_for text
+)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'anago_activity'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION anago_activity() IS
+	'processes that run queries by anago; see view anago_activity';
+
+CREATE VIEW anago_activity AS
+	SELECT a.pid, a.leader_pid, pg_catalog.pg_get_userbyid(a.usesysid) AS usename, d.datname,
+		a.since, a.share, a.in_flight, a.wanted, a.allowed, a.reads, a.rows, a.tasks, a.waiting_for
+	FROM anago_activity() a
+	LEFT JOIN pg_catalog.pg_database d ON d.oid OPERATOR(pg_catalog.=) a.datid;
+
+COMMENT ON VIEW anago_activity IS
+	'processes that run queries by anago, and what they have of the server''s budget of reads; one''s own, or all for members of pg_read_all_stats';
+COMMENT ON COLUMN anago_activity.pid IS
+	'the process';
+COMMENT ON COLUMN anago_activity.leader_pid IS
+	'the process whose query it is: itself, or the leader of a parallel query';
+COMMENT ON COLUMN anago_activity.since IS
+	'when the statement began';
+COMMENT ON COLUMN anago_activity.share IS
+	'anago.share of the query';
+COMMENT ON COLUMN anago_activity.in_flight IS
+	'reads on their way';
+COMMENT ON COLUMN anago_activity.wanted IS
+	'reads that would be on their way if nothing but the query''s own window were a limit';
+COMMENT ON COLUMN anago_activity.allowed IS
+	'reads that may be on their way now; NULL: the server has no limit';
+COMMENT ON COLUMN anago_activity.reads IS
+	'blocks read, since the query began in this process';
+COMMENT ON COLUMN anago_activity.rows IS
+	'rows that plan nodes of anago have given';
+COMMENT ON COLUMN anago_activity.tasks IS
+	'tasks run';
+COMMENT ON COLUMN anago_activity.waiting_for IS
+	'budget, reads per second, or a wait event as in pg_stat_activity; NULL: it is at work';
+
+CREATE FUNCTION anago_budget(
+	OUT scope text,
+	OUT inflight_limit integer,
+	OUT reads_per_s_limit integer,
+	OUT processes integer,
+	OUT in_flight integer,
+	OUT peak integer
+)
+RETURNS record
+AS 'MODULE_PATHNAME', 'anago_budget'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION anago_budget() IS
+	'the budget of reads: whose it is (server, or this process alone), its limits as they are in force, processes that run queries by anago, reads that these have on their way, and the most since the limit was set';
+
+REVOKE ALL ON FUNCTION anago_budget() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION anago_budget() TO pg_read_all_stats;
+GRANT SELECT ON anago_activity TO PUBLIC;

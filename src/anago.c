@@ -17,6 +17,7 @@
 #include "operators.h"
 #include "ops/ops.h"
 #include "plan/plan.h"
+#include "resource/budgets.h"
 #include "stats/stats.h"
 
 PG_MODULE_MAGIC;
@@ -29,6 +30,7 @@ _PG_init(void)
 	anago_operators_init(&anago_own_operators);
 	anago_guc_init();
 	anago_stats_init();
+	anago_budgets_init();
 	anago_device_init();
 	anago_node_init();
 	anago_plan_init(&anago_scan_methods, &anago_join_methods, &anago_ahead_methods,

@@ -183,6 +183,13 @@ anago_count_read_op(void)
 	errmsg("could not read block %u in file \"%s\": %m", blkno, path)
 #endif
 
+/* 17: the number of this process among all that use shared memory. */
+#if PG_VERSION_NUM >= 170000
+#define ANAGO_PROC_NUMBER	MyProcNumber
+#else
+#define ANAGO_PROC_NUMBER	MyProc->pgprocno
+#endif
+
 /* 19: the callback of GetNamedDSMSegment() takes an argument. */
 #if PG_VERSION_NUM >= 190000
 #define ANAGO_DSM_INIT_ARGS(ptr)	void *ptr, void *arg pg_attribute_unused()

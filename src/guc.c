@@ -20,8 +20,10 @@
 #include "compat.h"
 #include "guc.h"
 #include "operators.h"
+#include "resource/budgets.h"
 
 #define ANAGO_MAX_SIM_DELAY	1000
+#define ANAGO_MAX_SIM_LATENCY	1000000
 
 bool		anago_ahead = true;
 bool		anago_debug_force = false;
@@ -36,6 +38,9 @@ int			anago_numa = ANAGO_NUMA_AUTO;
 char	   *anago_operators = "";
 bool		anago_pin_workers = false;
 bool		anago_residency = true;
+int			anago_server_inflight_reads = 0;
+int			anago_server_reads_per_s = 0;
+int			anago_share = ANAGO_DEFAULT_SHARE;
 int			anago_sim_delay = 8;
 double		anago_sim_device_latency = 100.0;
 int			anago_sim_device_parallel = 16;
@@ -43,6 +48,7 @@ double		anago_sim_device_sequential = 500.0;
 double		anago_sim_fault_rate = 0.0;
 double		anago_sim_hint_fault_rate = 0.0;
 double		anago_sim_hit_rate = 0.5;
+int			anago_sim_latency = 0;
 int			anago_sim_seed = 0;
 
 static const struct config_enum_entry read_method_options[] = {
@@ -190,6 +196,19 @@ assign_operators(const char *newval, void *extra)
 						 strcmp(newval, anago_operators) != 0);
 }
 
+/* These take effect on queries that run. */
+static void
+assign_server_inflight_reads(int newval, void *extra)
+{
+	anago_budgets_assigned(newval, -1);
+}
+
+static void
+assign_server_reads_per_s(int newval, void *extra)
+{
+	anago_budgets_assigned(-1, newval);
+}
+
 /* Settings for everybody. */
 static void
 define_user_settings(void)
@@ -268,6 +287,29 @@ define_user_settings(void)
 							 PGC_USERSET, GUC_EXPLAIN, NULL, assign_residency, NULL);
 }
 
+/* Settings for whoever has to see to it that there is enough for all. */
+static void
+define_server_settings(void)
+{
+	DefineCustomIntVariable("anago.server_inflight_reads",
+							"Sets how many page reads all queries of the server may have on their way at once.",
+							"Those that anago issues. Zero means no limit.",
+							&anago_server_inflight_reads, 0, 0, ANAGO_MAX_SERVER_INFLIGHT,
+							PGC_SIGHUP, 0, NULL, assign_server_inflight_reads, NULL);
+
+	DefineCustomIntVariable("anago.server_reads_per_s",
+							"Sets how many pages all queries of the server may read per second.",
+							"Those that anago reads. Zero means no limit.",
+							&anago_server_reads_per_s, 0, 0, ANAGO_MAX_SERVER_RATE,
+							PGC_SIGHUP, 0, NULL, assign_server_reads_per_s, NULL);
+
+	DefineCustomIntVariable("anago.share",
+							"Sets the weight of a query where reads of the server are limited.",
+							"A query with twice the share may have twice as many reads on their way.",
+							&anago_share, ANAGO_DEFAULT_SHARE, 1, ANAGO_MAX_SHARE,
+							PGC_SUSET, 0, NULL, NULL, NULL);
+}
+
 /* Settings for tests. */
 static void
 define_test_settings(void)
@@ -320,6 +362,12 @@ define_test_settings(void)
 							 &anago_sim_hit_rate, 0.5, 0.0, 1.0,
 							 PGC_SUSET, GUC_NOT_IN_SAMPLE, NULL, NULL, NULL);
 
+	DefineCustomIntVariable("anago.sim_latency",
+							"Sets what a simulated read takes at least, in microseconds.",
+							NULL,
+							&anago_sim_latency, 0, 0, ANAGO_MAX_SIM_LATENCY,
+							PGC_SUSET, GUC_NOT_IN_SAMPLE, NULL, NULL, NULL);
+
 	DefineCustomIntVariable("anago.sim_seed",
 							"Sets the seed of the simulator's random choices.",
 							NULL,
@@ -331,6 +379,7 @@ void
 anago_guc_init(void)
 {
 	define_user_settings();
+	define_server_settings();
 	define_test_settings();
 	MarkGUCPrefixReserved("anago");
 }

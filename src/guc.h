@@ -39,6 +39,14 @@ typedef enum AnagoNuma
  */
 #define ANAGO_MAX_INFLIGHT	16384
 
+/* Bounds of anago.server_inflight_reads and anago.server_reads_per_s. */
+#define ANAGO_MAX_SERVER_INFLIGHT	262144
+#define ANAGO_MAX_SERVER_RATE		100000000
+
+/* The greatest share, of which the usual one is a hundredth. */
+#define ANAGO_MAX_SHARE			10000
+#define ANAGO_DEFAULT_SHARE		100
+
 /* Most rows that one plan node holds back: bound of anago.max_rows_ahead. */
 #define ANAGO_MAX_ROWS_AHEAD	65536
 
@@ -64,6 +72,9 @@ extern PGDLLIMPORT int anago_numa;
 extern PGDLLIMPORT char *anago_operators;
 extern PGDLLIMPORT bool anago_pin_workers;
 extern PGDLLIMPORT bool anago_residency;
+extern PGDLLIMPORT int anago_server_inflight_reads;	/* 0: no limit */
+extern PGDLLIMPORT int anago_server_reads_per_s;	/* 0: no limit */
+extern PGDLLIMPORT int anago_share;
 extern PGDLLIMPORT int anago_sim_delay;		/* completion after 0..n polls */
 extern PGDLLIMPORT double anago_sim_device_latency; /* us, of calibration */
 extern PGDLLIMPORT int anago_sim_device_parallel;
@@ -73,6 +84,7 @@ extern PGDLLIMPORT double anago_sim_hint_fault_rate;	/* 0..1: lost/short
 														 * hint reads */
 extern PGDLLIMPORT double anago_sim_hit_rate;	/* 0..1: resident blocks that
 												 * are not made to wait */
+extern PGDLLIMPORT int anago_sim_latency;	/* us, of a simulated read */
 extern PGDLLIMPORT int anago_sim_seed;
 
 extern void anago_guc_init(void);

@@ -8,6 +8,7 @@
  * new parallel workers of old ones, load the new file.  They meet in
  *
  *		AnagoStats				stats.c: a segment of another name is made
+ *		AnagoBudgets			resource/budgets.h: the newer one does without
  *		custom_private			pipeline/desc.c: an error in the worker
  *		AnagoSegment, AnagoPool	shared/segment.h: the same
  *
@@ -21,7 +22,7 @@
 
 /* Tests build a library of another version. */
 #ifndef ANAGO_LAYOUT_VERSION
-#define ANAGO_LAYOUT_VERSION	3
+#define ANAGO_LAYOUT_VERSION	4
 #endif
 
 /* A number that is unlikely to stand there by chance. */

@@ -87,6 +87,23 @@ is($old->query_safe("set anago.enable = off; $parallel; reset anago.enable"), $s
 	'an old session goes on with plans of core');
 is(counted($old), '2|server', 'an old session: counters of its own version');
 is(counted($new), '1|server', 'they are apart');
+
+# The budget of reads is the old ones', who were first: told in the log, and to
+# whoever would need it.
+my $log = slurp_file($node->logfile);
+like($log, qr/LOG:  anago's budgets are of this process until those of the server can be had/,
+	'a new session: no budget of the server, which is told');
+like($log, qr/DETAIL:  The error was: another version of anago has made segment "anago_budgets".*HINT:  Restart the server/s,
+	'a new session: why, and what to do');
+$node->safe_psql('postgres', 'alter system set anago.server_inflight_reads = 10');
+$node->reload;
+my $limited = Anago::session($node);
+my (undef, $warning) = Anago::run($limited, $parallel);
+like($warning, qr/WARNING:  anago's limits of reads hold for this process alone/, 'a new session with a limit: a warning');
+is((Anago::run($limited, $parallel))[0], $stock, 'a new session with a limit: the same rows');
+$limited->quit;
+$node->safe_psql('postgres', 'alter system reset anago.server_inflight_reads');
+$node->reload;
 $_->quit for $old, $new;
 
 # and the other way, as when an upgrade is taken back

@@ -11,7 +11,8 @@
  * raises for that block).
  *
  * No clock is looked at: the same seed and the same requests give the same
- * history.
+ * history.  Unless anago.sim_latency is set: a read then takes so long at least,
+ * as on a device that serves any number of reads at a time.
  *
  *-------------------------------------------------------------------------
  */
@@ -28,6 +29,7 @@ typedef struct SimRead
 {
 	AnagoIoRead *read;			/* NULL: forgotten */
 	int			polls_left;
+	instr_time	issued;			/* with a latency only */
 } SimRead;
 
 typedef struct SimIo
@@ -37,6 +39,9 @@ typedef struct SimIo
 	int			nreads;
 	SimRead    *reads;			/* on their way, in no order */
 } SimIo;
+
+/* How long a wait sleeps where reads take their time: part of that. */
+#define SIM_NAPS			8
 
 /* Faults that the dice chose, kept in AnagoIoRead.slot. */
 #define SIM_SLOT_OK			0
@@ -105,6 +110,8 @@ sim_issue(AnagoIo *base, AnagoIoRead **reads, int n)
 		sim->read = reads[accepted++];
 		sim->read->slot = sim_choose_fate(io);
 		sim->read->inlined = false;
+		if (anago_sim_latency > 0)
+			INSTR_TIME_SET_CURRENT(sim->issued);
 		sim->polls_left = (int) pg_prng_uint64_range(&io->prng, 0, anago_sim_delay);
 	}
 	return accepted;
@@ -124,20 +131,34 @@ sim_shuffle(SimIo *io, AnagoIoRead **done, int n)
 	}
 }
 
+/* Is its latency over? */
+static bool
+sim_is_due(const SimRead *sim, instr_time now)
+{
+	if (anago_sim_latency == 0)
+		return true;
+	INSTR_TIME_SUBTRACT(now, sim->issued);
+	return INSTR_TIME_GET_MICROSEC(now) >= anago_sim_latency;
+}
+
 static int
 sim_poll(AnagoIo *base, AnagoIoRead **done, int max)
 {
 	SimIo	   *io = (SimIo *) base;
 	int			n = 0;
 	int			i = 0;
+	instr_time	now;
 
+	INSTR_TIME_SET_ZERO(now);
+	if (anago_sim_latency > 0)
+		INSTR_TIME_SET_CURRENT(now);
 	while (i < io->nreads)
 	{
 		SimRead    *sim = &io->reads[i];
 
 		if (sim->polls_left > 0)
 			sim->polls_left--;
-		if (sim->polls_left > 0 || n == max)
+		if (sim->polls_left > 0 || n == max || !sim_is_due(sim, now))
 		{
 			i++;
 			continue;
@@ -153,10 +174,12 @@ sim_poll(AnagoIo *base, AnagoIoRead **done, int max)
 	return n;
 }
 
-/* The next poll comes at once; made-up time passes by polls alone. */
+/* The next poll comes at once, where made-up time passes by polls alone. */
 static void
 sim_wait(AnagoIo *base)
 {
+	if (anago_sim_latency > 0)
+		pg_usleep(Min(anago_sim_latency / SIM_NAPS + 1, ANAGO_IO_WAIT_MS * 1000));
 }
 
 static void

@@ -40,6 +40,7 @@
 #include "compat.h"
 #include "guc.h"
 #include "node/ahead.h"
+#include "resource/budgets.h"
 #include "stats/stats.h"
 
 static Node *create_ahead_state(CustomScan *cscan);
@@ -148,7 +149,10 @@ begin_looks(AnagoAheadState *state, EState *estate, int eflags)
 	if (!may_look(state, estate))
 		return;
 	if (!IsParallelWorker())
+	{
 		anago_stats_prepare();
+		anago_budgets_prepare();
+	}
 	state->pipeline = anago_pipeline_begin(ps, state->desc, child, wide, eflags);
 	state->held = anago_held_create(child, anago_max_rows_ahead,
 									(Size) work_mem * 1024 / 2);

@@ -24,6 +24,7 @@
 #include "io/io.h"
 #include "node/ahead.h"
 #include "node/node.h"
+#include "resource/budgets.h"
 #include "stats/stats.h"
 
 static Node *create_scan_state(CustomScan *cscan);
@@ -104,7 +105,10 @@ begin_scan(CustomScanState *node, EState *estate, int eflags)
 	CustomScan *cscan = castNode(CustomScan, node->ss.ps.plan);
 
 	if (!(eflags & EXEC_FLAG_EXPLAIN_ONLY) && !IsParallelWorker())
+	{
 		anago_stats_prepare();
+		anago_budgets_prepare();
+	}
 	state->desc = anago_desc_read(cscan);
 	if (state->desc->child_source)
 		node->custom_ps = list_make1(ExecInitNode(linitial(cscan->custom_plans),

@@ -26,6 +26,7 @@
 
 #include "guc.h"
 #include "node/node.h"
+#include "resource/budgets.h"
 #include "shared/placement.h"
 #include "shared/share.h"
 
@@ -152,6 +153,7 @@ spec_for(CustomScanState *node, const ParallelContext *pcxt)
 	spec.may_stop = wanted.may_stop && !in_order;
 	spec.wanted = wanted.rows;
 	spec.together = wanted.any_order;
+	spec.of_server = anago_budgets_of_server();
 	return spec;
 }
 
@@ -347,6 +349,8 @@ anago_parallel_initialize_worker(CustomScanState *node, shm_toc *toc,
 		ANAGO_OTHER_LAYOUT_ERROR();
 	/* before the first row, and so before tasks and rings are allocated */
 	anago_placement_apply(ParallelWorkerNumber + 1, segment->nparticipants);
+	if (segment->of_server)
+		anago_budgets_prepare_worker();
 	anago_pipeline_set_segment(state->pipeline, segment,
 							   shm_toc_lookup(toc, POOL_KEY, false),
 							   ParallelWorkerNumber + 1, true,

@@ -97,8 +97,8 @@ anago_pages_begin(bool synchronous, int max_inflight, AnagoBudget *budget,
 	pages->context = CurrentMemoryContext;
 	pages->synchronous = synchronous;
 	pages->method = synchronous ? anago_io_sync_ops.name : "";
-	pages->budget = budget;
 	pages->counts = counts;
+	anago_lease_begin(&pages->lease, budget, counts);
 	pages->used_before = blocks_used(pages);
 	pages->max_inflight = max_inflight;
 	pages->window = synchronous ? 1 : Min(ANAGO_WINDOW_START, max_inflight);
@@ -143,6 +143,7 @@ anago_pages_end(AnagoPages *pages)
 	anago_reads_free_all(pages);
 	latest_hit_run = pages->hit_run;
 	pages_end_io(pages);
+	anago_lease_end(&pages->lease);
 }
 
 void
@@ -342,9 +343,7 @@ anago_page_try(AnagoPages *pages, Relation rel, BlockNumber blkno)
 static int
 window_now(const AnagoPages *pages)
 {
-	if (pages->budget == NULL)
-		return pages->window;
-	return Min(pages->window, anago_budget_share(pages->budget));
+	return Min(pages->window, anago_lease_share(&pages->lease));
 }
 
 /* Reads that the window has room for; done reads count while they hold pins. */
@@ -367,8 +366,9 @@ issue_batch(AnagoPages *pages, int room)
 	int			taken;
 	instr_time	now;
 
-	if (pages->budget != NULL)
-		n = anago_budget_take(pages->budget, n, pages->ninflight);
+	n = anago_lease_take(&pages->lease, n);
+	if (n == 0)
+		return 0;
 	for (int i = 0; i < n; i++)
 		batch[i] = &anago_read_dequeue(pages)->io;
 
@@ -380,8 +380,7 @@ issue_batch(AnagoPages *pages, int room)
 		anago_read_issued(pages, (AnagoRead *) batch[i], now);
 	for (int i = n - 1; i >= taken; i--)
 		anago_read_requeue(pages, (AnagoRead *) batch[i]);
-	if (pages->budget != NULL)
-		anago_budget_issued(pages->budget, n, taken);
+	anago_lease_issued(&pages->lease, n, taken);
 	return taken;
 }
 
@@ -461,7 +460,10 @@ sleep_until_done(AnagoPages *pages)
 	{
 		Assert(pages->nwanted + pages->ninflight > 0);
 		CHECK_FOR_INTERRUPTS();
-		pages->io->ops->wait(pages->io);
+		if (anago_lease_is_short(&pages->lease))
+			anago_lease_nap(&pages->lease);
+		else
+			pages->io->ops->wait(pages->io);
 		done = reap(pages);
 		issue_wanted(pages);
 	} while (done == 0);
@@ -478,11 +480,27 @@ only_one_wanted(const AnagoPages *pages)
 		!pages_simulated(pages);
 }
 
+/* Reads that would be in flight, if the window alone had a say. */
+static int
+reads_of_use(const AnagoPages *pages)
+{
+	int			most = pages->io != NULL ? Min(2 * pages->window, pages->capacity) : 0;
+
+	return Min(pages->nwanted + pages->ninflight, most);
+}
+
+void
+anago_pages_tell(AnagoPages *pages)
+{
+	anago_lease_tell(&pages->lease, reads_of_use(pages));
+}
+
 void
 anago_pages_pump(AnagoPages *pages, bool wait)
 {
 	int			done;
 
+	anago_pages_tell(pages);
 	if (wait && only_one_wanted(pages))
 	{
 		anago_read_alone(pages, anago_read_dequeue(pages));

@@ -15,7 +15,8 @@
  *	- a waiter is in at most one list: of one read, or of nobody;
  *	- two waiters that want the same block share one read;
  *	- reads on their way <= window <= max_inflight <= ANAGO_MAX_INFLIGHT (guc.h); those
- *	  of all processes of a parallel query together are within its budget;
+ *	  of all processes of a parallel query together are within its budget, and
+ *	  those of all queries within the server's (resource/);
  *	- between calls this layer holds no pin but those of reads that the
  *	  `pgaio` method has on their way or that nobody has collected yet, and
  *	  these stay within the backend's pin limit;
@@ -99,6 +100,9 @@ extern PGDLLEXPORT void anago_page_forget(AnagoPages *pages, AnagoWaiter *waiter
  * or on its way.
  */
 extern void anago_pages_pump(AnagoPages *pages, bool wait);
+
+/* Have anago_activity show how far this has come; the pump does so, too. */
+extern void anago_pages_tell(AnagoPages *pages);
 
 /* Reads wanted but not yet issued; reads on their way. */
 extern int	anago_pages_wanted(const AnagoPages *pages);

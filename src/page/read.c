@@ -185,8 +185,7 @@ static void
 leave_flight(AnagoPages *pages)
 {
 	pages->ninflight--;
-	if (pages->budget != NULL)
-		anago_budget_done(pages->budget);
+	anago_lease_done(&pages->lease);
 }
 
 /*

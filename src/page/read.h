@@ -38,7 +38,7 @@
 #include "page/adapt.h"
 #include "page/inflight.h"
 #include "page/waiter.h"
-#include "shared/budget.h"
+#include "resource/lease.h"
 
 #define ANAGO_QUEUE_WORDS	(ANAGO_PRIORITIES / 64)
 
@@ -76,7 +76,7 @@ struct AnagoPages
 	void	   *wake_arg;
 	MemoryContext context;
 
-	AnagoBudget *budget;		/* of a parallel query, or NULL */
+	AnagoLease	lease;			/* of the budgets above */
 	int			max_inflight;
 	int			capacity;		/* the method's; <= max_inflight */
 	int			window;			/* 1 <= window <= capacity */
@@ -109,6 +109,9 @@ anago_count_sync(AnagoPages *pages, AnagoSyncReason reason)
 {
 	pages->counts->sync_reads++;
 	((int64 *) pages->counts)[reason]++;
+	/* what the kernel has in its page cache is no affair of the device */
+	if (reason != ANAGO_SYNC_CACHED)
+		anago_lease_in_place(&pages->lease);
 }
 
 /* The transitions. */

@@ -343,11 +343,6 @@ next_shared(AnagoPipeline *pipeline)
 		row = !anago_share_stopped(share) && anago_sched_run(pipeline->sched);
 	while (!row && anago_peers_more(pipeline));
 	anago_share_cross(share);
-	if (!row)
-	{
-		let_go(pipeline);
-		pipeline->exhausted = true;
-	}
 	return row;
 }
 
@@ -373,10 +368,12 @@ anago_pipeline_next(AnagoPipeline *pipeline)
 			return false;
 		start(pipeline);
 	}
-	if (pipeline->peers.share != NULL)
-		return next_shared(pipeline);
-	if (anago_sched_run(pipeline->sched))
+	if (pipeline->peers.share != NULL ? next_shared(pipeline) :
+		anago_sched_run(pipeline->sched))
+	{
+		pipeline->counters->run.rows++;
 		return true;
+	}
 	let_go(pipeline);
 	pipeline->exhausted = true;
 	return false;

@@ -362,6 +362,8 @@ keep_device_busy(AnagoSched *sched)
 	sched->since_poll = 0;
 	if (wanted + inflight > 0)
 		anago_pages_pump(sched->pages, false);
+	else
+		anago_pages_tell(sched->pages);
 }
 
 /* Deal with a task that suspended itself; true if a row is to be emitted. */

@@ -75,6 +75,13 @@ anago_budget_take(AnagoBudget *budget, int want, int own)
 	return granted;
 }
 
+/* So many that were taken are not to be issued. */
+static inline void
+anago_budget_give_back(AnagoBudget *budget, int n)
+{
+	pg_atomic_fetch_sub_u32(&budget->taken, n);
+}
+
 /* Of `taken` reads, so many have been issued; the others are given back. */
 static inline void
 anago_budget_issued(AnagoBudget *budget, int taken, int issued)
@@ -87,7 +94,7 @@ anago_budget_issued(AnagoBudget *budget, int taken, int issued)
 		   !pg_atomic_compare_exchange_u32(&budget->peak, &peak, now))
 		;
 	if (issued < taken)
-		pg_atomic_fetch_sub_u32(&budget->taken, taken - issued);
+		anago_budget_give_back(budget, taken - issued);
 }
 
 /* One is in flight no longer. */

@@ -110,6 +110,7 @@ anago_segment_init(AnagoSegment *segment, const AnagoSegmentSpec *spec)
 	segment->in_parts = spec->in_parts;
 	segment->in_order = spec->in_order;
 	segment->source_item = spec->source_item;
+	segment->of_server = spec->of_server;
 	anago_segment_reset(segment, spec);
 	memset((char *) segment + counters_offset(segment->nparticipants), 0,
 		   segment->counters_size * (segment->nparticipants - 1));

@@ -197,6 +197,7 @@ typedef struct AnagoSegment
 	bool		in_parts;		/* anago.mode = static */
 	bool		in_order;		/* each process gives its rows in order, */
 	bool		source_item;	/* and the source is an AnagoSourceItem */
+	bool		of_server;		/* the leader has found the server's budgets */
 	pg_atomic_uint32 stop;		/* no more rows are wanted */
 	pg_atomic_uint32 nwaiting;
 	ConditionVariable changed;	/* work has been published, somebody left */
@@ -256,6 +257,7 @@ typedef struct AnagoSegmentSpec
 	bool		in_order;		/* each process gives its rows in order, */
 	bool		source_item;	/* and takes them from an item (source_size is
 								 * not looked at) */
+	bool		of_server;		/* the leader has found the server's budgets */
 	int			nparts;			/* that a source in parts has */
 	int			max_inflight;	/* bound on reads of all processes */
 	bool		may_stop;		/* of the rows; as for anago_quota_init */

@@ -1,0 +1,162 @@
+/*-------------------------------------------------------------------------
+ *
+ * activity.c
+ *	  What all processes are doing, for SQL.
+ *
+ * anago_activity() has a row for each process that runs a query of ours, and
+ * anago_budget() one row of the server's budget.  Nothing is locked: figures are
+ * those of the moment in which each of them is read.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "catalog/pg_authid.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/proc.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+#include "compat.h"
+#include "resource/budgets.h"
+
+PG_FUNCTION_INFO_V1(anago_activity);
+PG_FUNCTION_INFO_V1(anago_budget);
+
+/* Columns of anago_activity(), in the order of the extension's script. */
+typedef enum ActivityColumn
+{
+	PID,
+	LEADER_PID,
+	USER_ID,
+	DATABASE_ID,
+	SINCE,
+	SHARE,
+	IN_FLIGHT,
+	WANTED,
+	ALLOWED,
+	READS,
+	ROWS,
+	TASKS,
+	WAITING_FOR,
+	ACTIVITY_COLUMNS
+} ActivityColumn;
+
+static bool
+may_see(Oid user)
+{
+	return has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS) ||
+		has_privs_of_role(GetUserId(), user);
+}
+
+/* Of the process whose slot it is; NULL: it is at work. */
+static const char *
+waiting_for(AnagoSlot *slot)
+{
+	int			me = slot - anago_budgets->slots;
+	PGPROC	   *proc = anago_budgets_of_server() ? GetPGProcByNumber(me) : MyProc;
+
+	switch ((AnagoShortage) pg_atomic_read_u32(&slot->shortage))
+	{
+		case ANAGO_SHORT_OF_BUDGET:
+			return "budget";
+		case ANAGO_SHORT_OF_RATE:
+			return "reads per second";
+		case ANAGO_SHORT_OF_NOTHING:
+			break;
+	}
+	return pgstat_get_wait_event(*(volatile uint32 *) &proc->wait_event_info);
+}
+
+static void
+put_row(ReturnSetInfo *rsinfo, AnagoSlot *slot)
+{
+	Datum		values[ACTIVITY_COLUMNS] = {0};
+	bool		nulls[ACTIVITY_COLUMNS] = {false};
+	uint32		allowed = pg_atomic_read_u32(&slot->allowed);
+	const char *waits = waiting_for(slot);
+
+	values[PID] = Int32GetDatum(slot->pid);
+	values[LEADER_PID] = Int32GetDatum(slot->leader);
+	values[USER_ID] = ObjectIdGetDatum(slot->user);
+	values[DATABASE_ID] = ObjectIdGetDatum(slot->database);
+	values[SINCE] = TimestampTzGetDatum(slot->since);
+	values[SHARE] = Int32GetDatum((int32) pg_atomic_read_u32(&slot->share));
+	values[IN_FLIGHT] = Int32GetDatum((int32) pg_atomic_read_u32(&slot->inflight));
+	values[WANTED] = Int32GetDatum((int32) pg_atomic_read_u32(&slot->wants));
+	values[ALLOWED] = Int32GetDatum((int32) allowed);
+	nulls[ALLOWED] = allowed == 0;
+	values[READS] = Int64GetDatum((int64) pg_atomic_read_u64(&slot->reads));
+	values[ROWS] = Int64GetDatum((int64) pg_atomic_read_u64(&slot->rows));
+	values[TASKS] = Int64GetDatum((int64) pg_atomic_read_u64(&slot->tasks));
+	nulls[WAITING_FOR] = waits == NULL;
+	if (waits != NULL)
+		values[WAITING_FOR] = CStringGetTextDatum(waits);
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+}
+
+Datum
+anago_activity(PG_FUNCTION_ARGS)
+{
+	anago_budgets_prepare();
+	InitMaterializedSRF(fcinfo, 0);
+	for (int i = anago_budgets_next(anago_budgets, 0); i >= 0;
+		 i = anago_budgets_next(anago_budgets, i + 1))
+	{
+		AnagoSlot  *slot = &anago_budgets->slots[i];
+
+		if (may_see(slot->user))
+			put_row((ReturnSetInfo *) fcinfo->resultinfo, slot);
+	}
+	return (Datum) 0;
+}
+
+/* 0 is no limit. */
+static void
+put_limit(pg_atomic_uint32 *limit, Datum *value, bool *isnull)
+{
+	*value = Int32GetDatum((int32) pg_atomic_read_u32(limit));
+	*isnull = DatumGetInt32(*value) == 0;
+}
+
+/* Processes that run a query, and what they have in flight. */
+static int
+count_active(int *inflight)
+{
+	int			n = 0;
+
+	*inflight = 0;
+	for (int i = anago_budgets_next(anago_budgets, 0); i >= 0;
+		 i = anago_budgets_next(anago_budgets, i + 1))
+	{
+		*inflight += (int) pg_atomic_read_u32(&anago_budgets->slots[i].inflight);
+		n++;
+	}
+	return n;
+}
+
+Datum
+anago_budget(PG_FUNCTION_ARGS)
+{
+	TupleDesc	tupdesc;
+	Datum		values[6];
+	bool		nulls[6] = {false};
+	int			inflight;
+
+	anago_budgets_prepare();
+	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	values[0] = CStringGetTextDatum(anago_budgets_of_server() ? "server" : "process");
+	put_limit(&anago_budgets->limit, &values[1], &nulls[1]);
+	put_limit(&anago_budgets->per_second, &values[2], &nulls[2]);
+	values[3] = Int32GetDatum(count_active(&inflight));
+	values[4] = Int32GetDatum(inflight);
+	values[5] = Int32GetDatum((int32) pg_atomic_read_u32(&anago_budgets->peak));
+	nulls[5] = nulls[1];
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(tupdesc, values, nulls)));
+}

@@ -1,0 +1,298 @@
+/*-------------------------------------------------------------------------
+ *
+ * budgets.c
+ *	  The server's budget of reads.  See budgets.h.
+ *
+ *	  budgets.c		slots, settings, who joins and leaves
+ *	  take.c		taking reads and giving them back
+ *	  level.c		how a limit is divided: a pure function
+ *	  bucket.h		reads per second
+ *	  lease.c		what the page layer has of all budgets above it
+ *	  activity.c	what all processes are doing, for SQL
+ *	  htal.c		which class of work gets how many cores: pure functions
+ *	  freshness.c	how fresh a standby is
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "port/pg_bitutils.h"
+#include "storage/ipc.h"
+#include "storage/proc.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+#include "compat.h"
+#include "guc.h"
+#include "layout.h"
+#include "resource/budgets.h"
+#include "shared/server.h"
+
+/* Another version's is found by the same name, and left alone. */
+#define SEGMENT_NAME	"anago_budgets"
+
+AnagoBudgets *anago_budgets = NULL;
+AnagoSlot  *anago_slot = NULL;
+
+/* Those of this process alone. */
+static AnagoBudgets *own_budgets = NULL;
+
+/* ---- the memory ---- */
+
+static Size
+budgets_size(int nslots)
+{
+	return add_size(offsetof(AnagoBudgets, slots),
+					add_size(mul_size(sizeof(AnagoSlot), nslots),
+							 sizeof(uint64) * ((nslots + 63) / 64)));
+}
+
+static pg_atomic_uint64 *
+active_word(AnagoBudgets *budgets, int slot)
+{
+	return (pg_atomic_uint64 *) &budgets->slots[budgets->nslots] + slot / 64;
+}
+
+static void
+slot_init(AnagoSlot *slot)
+{
+	memset(slot, 0, sizeof(AnagoSlot));
+	pg_atomic_init_u32(&slot->share, 0);
+	pg_atomic_init_u32(&slot->processes, 1);
+	pg_atomic_init_u32(&slot->inflight, 0);
+	pg_atomic_init_u32(&slot->wants, 0);
+	pg_atomic_init_u32(&slot->allowed, 0);
+	pg_atomic_init_u32(&slot->shortage, ANAGO_SHORT_OF_NOTHING);
+	pg_atomic_init_u64(&slot->reads, 0);
+	pg_atomic_init_u64(&slot->rows, 0);
+	pg_atomic_init_u64(&slot->tasks, 0);
+}
+
+static void
+budgets_fill(AnagoBudgets *budgets, int nslots)
+{
+	budgets->layout = ANAGO_LAYOUT;
+	budgets->nslots = nslots;
+	pg_atomic_init_u32(&budgets->limit, anago_server_inflight_reads);
+	pg_atomic_init_u32(&budgets->per_second, anago_server_reads_per_s);
+	pg_atomic_init_u64(&budgets->set_at, PgReloadTime);
+	pg_atomic_init_u64(&budgets->computed, 0);
+	pg_atomic_init_u64(&budgets->level, 0);
+	pg_atomic_init_u64(&budgets->weights, 0);
+	pg_atomic_init_u32(&budgets->bound, anago_server_inflight_reads);
+	pg_atomic_init_u32(&budgets->taken, 0);
+	pg_atomic_init_u32(&budgets->peak, 0);
+	pg_atomic_init_u64(&budgets->due, 0);
+	for (int i = 0; i < nslots; i++)
+		slot_init(&budgets->slots[i]);
+	for (int i = 0; i < nslots; i += 64)
+		pg_atomic_init_u64(active_word(budgets, i), 0);
+}
+
+static Size
+server_size(void)
+{
+	return budgets_size(MaxBackends);
+}
+
+static void
+server_create(ANAGO_DSM_INIT_ARGS(memory))
+{
+	budgets_fill(memory, MaxBackends);
+}
+
+static AnagoServerPiece piece = {
+	.name = SEGMENT_NAME,
+	.what = "budgets",
+	.size = server_size,
+	.create = server_create,
+};
+
+void
+anago_budgets_init(void)
+{
+	own_budgets = MemoryContextAlloc(TopMemoryContext, budgets_size(1));
+	budgets_fill(own_budgets, 1);
+	anago_budgets = own_budgets;
+	anago_slot = &own_budgets->slots[0];
+	anago_server_piece(&piece);
+}
+
+bool
+anago_budgets_of_server(void)
+{
+	return anago_budgets != own_budgets;
+}
+
+/* ---- settings ---- */
+
+static void
+set_limit(AnagoBudgets *budgets, int limit)
+{
+	if (limit == (int) pg_atomic_read_u32(&budgets->limit))
+		return;
+	pg_atomic_write_u32(&budgets->limit, limit);
+	pg_atomic_write_u32(&budgets->peak, 0);
+	pg_atomic_write_u64(&budgets->computed, 0);
+}
+
+/*
+ * Called by each process that reads the configuration file anew.  With anago
+ * preloaded those are the server's own (checkpointer, WAL writer...), too, which
+ * read it at once; sessions do between statements.
+ */
+void
+anago_budgets_assigned(int limit, int per_second)
+{
+	AnagoBudgets *budgets = own_budgets;
+
+	if (own_budgets == NULL)
+		return;					/* _PG_init() is not that far */
+	if (IsUnderPostmaster && piece.memory != NULL)
+		budgets = piece.memory;
+	if (limit >= 0)
+		set_limit(budgets, limit);
+	if (per_second >= 0)
+		pg_atomic_write_u32(&budgets->per_second, per_second);
+	pg_atomic_write_u64(&budgets->set_at, GetCurrentTimestamp());
+}
+
+/* A session may be the first that knows of new settings. */
+static void
+publish_settings(void)
+{
+	if ((TimestampTz) pg_atomic_read_u64(&anago_budgets->set_at) >= PgReloadTime)
+		return;
+	set_limit(anago_budgets, anago_server_inflight_reads);
+	pg_atomic_write_u32(&anago_budgets->per_second, anago_server_reads_per_s);
+	pg_atomic_write_u64(&anago_budgets->set_at, PgReloadTime);
+}
+
+/* ---- joining and leaving ---- */
+
+/* before_shmem_exit callback: before segments are unmapped. */
+static void
+give_all_back(int code, Datum arg)
+{
+	int			me = anago_slot - anago_budgets->slots;
+
+	if (!anago_budgets_of_server())
+		return;
+	pg_atomic_fetch_and_u64(active_word(anago_budgets, me),
+							~(UINT64CONST(1) << (me % 64)));
+	pg_atomic_fetch_sub_u32(&anago_budgets->taken, anago_slot->charged);
+	slot_init(anago_slot);
+	/* what is still to be let go of, by callbacks after this one, is our own */
+	anago_budgets = own_budgets;
+	anago_slot = &own_budgets->slots[0];
+}
+
+static void
+join(AnagoBudgets *budgets)
+{
+	/* slots are counted in */
+	if (budgets == NULL || anago_slot->active > 0 ||
+		ANAGO_PROC_NUMBER >= budgets->nslots)
+		return;
+	anago_budgets = budgets;
+	anago_slot = &budgets->slots[ANAGO_PROC_NUMBER];
+	slot_init(anago_slot);
+	before_shmem_exit(give_all_back, (Datum) 0);
+}
+
+/* Once in a process. */
+static void
+warn_alone(void)
+{
+	static bool warned = false;
+
+	if (warned || !anago_budgets_limited())
+		return;
+	warned = true;
+	ereport(WARNING,
+			(errmsg("anago's limits of reads hold for this process alone"),
+			 anago_server_is_possible() ?
+			 errdetail("The memory in which the server's reads are counted cannot be had; the server's log says why.") :
+			 errdetail("Before PostgreSQL 17, the server's reads can be counted only with anago in shared_preload_libraries."),
+			 anago_server_is_possible() ? 0 :
+			 errhint("Add anago to shared_preload_libraries, and restart the server.")));
+}
+
+void
+anago_budgets_prepare(void)
+{
+	if (!anago_budgets_of_server())
+		join(anago_server_attach(&piece));
+	publish_settings();
+	if (!anago_budgets_of_server() && anago_slot->active == 0)
+		warn_alone();
+}
+
+void
+anago_budgets_prepare_worker(void)
+{
+	if (!anago_budgets_of_server())
+		join(anago_server_attach_worker(&piece));
+}
+
+/* ---- activity ---- */
+
+static void
+become_active(AnagoSlot *slot)
+{
+	PGPROC	   *leader = MyProc->lockGroupLeader;
+	int			me = slot - anago_budgets->slots;
+
+	slot->pid = MyProcPid;
+	slot->leader = leader != NULL ? leader->pid : MyProcPid;
+	slot->user = GetUserId();
+	slot->database = MyDatabaseId;
+	slot->since = GetCurrentStatementStartTimestamp();
+	slot->waits_since = 0;
+	pg_atomic_write_u32(&slot->share, anago_share);
+	pg_atomic_write_u32(&slot->processes, 1);
+	pg_atomic_write_u32(&slot->wants, 0);
+	pg_atomic_write_u32(&slot->allowed, 0);
+	pg_atomic_write_u64(&slot->reads, 0);
+	pg_atomic_write_u64(&slot->rows, 0);
+	pg_atomic_write_u64(&slot->tasks, 0);
+	pg_atomic_fetch_or_u64(active_word(anago_budgets, me), UINT64CONST(1) << (me % 64));
+}
+
+void
+anago_slot_enter(void)
+{
+	if (anago_slot->active++ == 0)
+		become_active(anago_slot);
+}
+
+void
+anago_slot_leave(void)
+{
+	int			me = anago_slot - anago_budgets->slots;
+
+	/* the process is about to end, and has left already */
+	if (anago_slot->active == 0)
+		return;
+	if (--anago_slot->active > 0)
+		return;
+	pg_atomic_fetch_and_u64(active_word(anago_budgets, me),
+							~(UINT64CONST(1) << (me % 64)));
+	pg_atomic_write_u32(&anago_slot->shortage, ANAGO_SHORT_OF_NOTHING);
+}
+
+int
+anago_budgets_next(AnagoBudgets *budgets, int slot)
+{
+	while (slot < budgets->nslots)
+	{
+		uint64		word = pg_atomic_read_u64(active_word(budgets, slot));
+
+		word &= ~UINT64CONST(0) << (slot % 64);
+		if (word != 0)
+			return slot / 64 * 64 + pg_rightmost_one_pos64(word);
+		slot = (slot / 64 + 1) * 64;
+	}
+	return -1;
+}

@@ -1,0 +1,153 @@
+/*-------------------------------------------------------------------------
+ *
+ * budgets.h
+ *	  The server's budget of reads, and what each process has of it.
+ *
+ * Budgets are a tree: a process takes of its query's (shared/budget.h), and what it
+ * is granted there of the server's.  Nobody waits for a coordinator.  A limit is a
+ * number in shared memory that may change at any time; whoever is about to read
+ * looks at it.
+ *
+ * Each process has a slot of its own, which it alone writes: reads in flight,
+ * reads wanted, and what else the view anago_activity shows.  How the limit is
+ * divided follows from the slots (level.h).  Every other millisecond whoever comes
+ * first finds out and leaves the result for all: the level.
+ *
+ *		slots		in flight	wants	weight		level 4: allowed
+ *		  3				16		 200	  4			16
+ *		  7				 2		   2	  1			 4
+ *		 12				 4		  90	  1			 4
+ *		taken			22
+ *
+ * Invariants
+ *	- taken is the sum of what the slots have charged, and while there is a limit
+ *	  taken <= Max(limit, processes that want reads); but for one read each of
+ *	  those that have waited ANAGO_STARVED_MS for a first one, and right after the
+ *	  limit has been lowered;
+ *	- charged <= in flight of each slot; equal while there is a limit and the
+ *	  process is about to read;
+ *	- a slot is charged with nothing, and not active, when its process has ended.
+ *
+ * A process for which there is no memory of the server has all this by itself: it
+ * then keeps within the limit alone.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ANAGO_BUDGETS_H
+#define ANAGO_BUDGETS_H
+
+#include "postgres.h"
+
+#include "datatype/timestamp.h"
+#include "port/atomics.h"
+
+/* How old the level may be; how long a process waits for its first read. */
+#define ANAGO_LEVEL_US		2000
+#define ANAGO_STARVED_MS	10
+
+/* What a process waits for. */
+typedef enum AnagoShortage
+{
+	ANAGO_SHORT_OF_NOTHING,
+	ANAGO_SHORT_OF_BUDGET,		/* too many are in flight, */
+	ANAGO_SHORT_OF_RATE			/* or were read in this second */
+} AnagoShortage;
+
+typedef struct AnagoSlot
+{
+	/* while it is active: */
+	int			pid;
+	int			leader;			/* of its parallel query, or itself */
+	Oid			user;
+	Oid			database;
+	TimestampTz since;
+	int			active;			/* leases that are open; own process only */
+	uint32		charged;		/* reads; own process only */
+	uint64		due;			/* bucket.h; own process only */
+	uint64		waits_since;	/* ns, for a read; own process only */
+	pg_atomic_uint32 share;		/* anago.share */
+	pg_atomic_uint32 processes; /* of the query, which has that share */
+	pg_atomic_uint32 inflight;
+	pg_atomic_uint32 wants;		/* reads in flight, if it could */
+	pg_atomic_uint32 allowed;	/* of these; 0: no limit */
+	pg_atomic_uint32 shortage;	/* AnagoShortage */
+	pg_atomic_uint64 reads;
+	pg_atomic_uint64 rows;
+	pg_atomic_uint64 tasks;
+} AnagoSlot;
+
+typedef struct AnagoBudgets
+{
+	uint32		layout;			/* ANAGO_LAYOUT */
+	int			nslots;
+
+	/* limits; 0: none */
+	pg_atomic_uint32 limit;		/* anago.server_inflight_reads */
+	pg_atomic_uint32 per_second;	/* anago.server_reads_per_s */
+	pg_atomic_uint64 set_at;	/* when these two were */
+
+	/* what follows from them and the slots */
+	pg_atomic_uint64 computed;	/* when, in ns */
+	pg_atomic_uint64 level;		/* bits of a double, */
+	pg_atomic_uint64 weights;	/* and of another: the sum of all claims' */
+	pg_atomic_uint32 bound;		/* of taken */
+
+	pg_atomic_uint32 taken;
+	pg_atomic_uint32 peak;		/* of taken, since the limit was set */
+	pg_atomic_uint64 due;		/* bucket.h */
+	AnagoSlot	slots[FLEXIBLE_ARRAY_MEMBER];
+	/* behind them a bit for each: is it active? */
+} AnagoBudgets;
+
+/* Never NULL; of the process alone until those of the server are found. */
+extern AnagoBudgets *anago_budgets;
+extern AnagoSlot *anago_slot;
+
+/* From _PG_init, after settings. */
+extern void anago_budgets_init(void);
+
+/*
+ * At the beginning of a query: look for the server's budgets, if this process has
+ * not found them.  May run a subtransaction; raises no error but that of a cancel.
+ * A parallel worker finds them if its leader has.
+ */
+extern void anago_budgets_prepare(void);
+extern void anago_budgets_prepare_worker(void);
+extern bool anago_budgets_of_server(void);
+
+/* A setting has another value, in this process; < 0: the same as before. */
+extern void anago_budgets_assigned(int limit, int per_second);
+
+/* The slot has one more lease, or one less. */
+extern void anago_slot_enter(void);
+extern void anago_slot_leave(void);
+
+/* Slots that are active, from `slot` on; -1: there is none. */
+extern int	anago_budgets_next(AnagoBudgets *budgets, int slot);
+
+/* Is there any limit? */
+static inline bool
+anago_budgets_limited(void)
+{
+	return (pg_atomic_read_u32(&anago_budgets->limit) |
+			pg_atomic_read_u32(&anago_budgets->per_second)) != 0;
+}
+
+/*
+ * Of `want` more reads, how many may be issued now?  They are in flight from here
+ * on.  `held` is what the caller has in flight already: with none it gets one, but
+ * for a wait within bounds.
+ */
+extern int	anago_slot_take(int want, int held);
+
+/* So many are in flight no longer. */
+extern void anago_slot_done(int n);
+
+/* A read was done in place: how long, in ms, is to be waited now?  And after that? */
+extern int	anago_slot_in_place(void);
+extern int	anago_slot_wait(void);
+
+/* What it may have in flight now. */
+extern int	anago_slot_allowed(void);
+
+#endif							/* ANAGO_BUDGETS_H */

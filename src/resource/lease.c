@@ -1,0 +1,198 @@
+/*-------------------------------------------------------------------------
+ *
+ * lease.c
+ *	  What one page layer has of all budgets above it.  See lease.h.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <limits.h>
+
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/latch.h"
+
+#include "compat.h"
+#include "resource/budgets.h"
+#include "resource/lease.h"
+
+/* A sleep for want of budget: others give theirs back without a word. */
+#define NAP_MS	1
+
+static uint32
+wait_event(void)
+{
+	static uint32 event = 0;
+
+	if (event == 0)
+		event = anago_wait_event_new("AnagoBudget");
+	return event;
+}
+
+/* ---- begin and end ---- */
+
+static void
+tell_wants(AnagoLease *lease, int wants)
+{
+	uint32		others = pg_atomic_read_u32(&anago_slot->wants);
+
+	/* (less than told: the process is about to end, with another slot) */
+	others -= Min(others, lease->wants);
+	if (wants != lease->wants)
+		pg_atomic_write_u32(&anago_slot->wants, others + wants);
+	lease->wants = wants;
+}
+
+/* What the server has of it; memory of the query may be gone. */
+static void
+close_lease(AnagoLease *lease)
+{
+	if (!lease->open)
+		return;
+	lease->open = false;
+	if (lease->held > 0)
+		anago_slot_done(lease->held);
+	lease->held = 0;
+	tell_wants(lease, 0);
+	anago_slot_leave();
+}
+
+static void
+on_reset(void *arg)
+{
+	close_lease(arg);
+}
+
+void
+anago_lease_begin(AnagoLease *lease, AnagoBudget *query, const AnagoCounts *counts)
+{
+	lease->query = query;
+	lease->counts = counts;
+	/* a rescan in a parallel query goes on counting */
+	lease->reads = counts->reads + counts->sync_reads;
+	lease->rows = counts->rows;
+	lease->tasks = counts->tasks;
+	lease->on_reset.func = on_reset;
+	lease->on_reset.arg = lease;
+	anago_slot_enter();
+	lease->open = true;
+	MemoryContextRegisterResetCallback(CurrentMemoryContext, &lease->on_reset);
+}
+
+void
+anago_lease_end(AnagoLease *lease)
+{
+	Assert(lease->held == 0);
+	close_lease(lease);
+}
+
+/* ---- taking ---- */
+
+int
+anago_lease_share(const AnagoLease *lease)
+{
+	int			share = lease->query != NULL ? anago_budget_share(lease->query) : INT_MAX;
+
+	if (anago_budgets_limited())
+		share = Min(share, anago_slot_allowed());
+	return share;
+}
+
+/* A query's budget has one at least for whoever has none: that is kept. */
+int
+anago_lease_take(AnagoLease *lease, int want)
+{
+	int			of_query = want;
+	int			taken;
+
+	if (lease->query != NULL)
+		of_query = anago_budget_take(lease->query, want, lease->held);
+	if (of_query == 0)
+		return 0;
+	taken = anago_slot_take(of_query, lease->held);
+	lease->is_short = taken == 0;
+	lease->held += taken;
+	if (lease->query != NULL && taken < of_query)
+		anago_budget_give_back(lease->query, of_query - taken);
+	return taken;
+}
+
+void
+anago_lease_issued(AnagoLease *lease, int taken, int issued)
+{
+	if (lease->query != NULL)
+		anago_budget_issued(lease->query, taken, issued);
+	if (issued == taken)
+		return;
+	lease->held -= taken - issued;
+	anago_slot_done(taken - issued);
+}
+
+void
+anago_lease_done(AnagoLease *lease)
+{
+	Assert(lease->held > 0);
+	lease->held--;
+	anago_slot_done(1);
+	if (lease->query != NULL)
+		anago_budget_done(lease->query);
+}
+
+/* ---- telling ---- */
+
+static inline void
+tell_more(pg_atomic_uint64 *to, int64 *told, int64 now)
+{
+	if (now == *told)
+		return;
+	pg_atomic_write_u64(to, pg_atomic_read_u64(to) + (now - *told));
+	*told = now;
+}
+
+void
+anago_lease_tell(AnagoLease *lease, int wants)
+{
+	const AnagoCounts *counts = lease->counts;
+
+	tell_wants(lease, wants);
+	tell_more(&anago_slot->reads, &lease->reads, counts->reads + counts->sync_reads);
+	tell_more(&anago_slot->rows, &lease->rows, counts->rows);
+	tell_more(&anago_slot->tasks, &lease->tasks, counts->tasks);
+	if (lease->query != NULL)
+		pg_atomic_write_u32(&anago_slot->processes,
+							Max(pg_atomic_read_u32(&lease->query->users), 1));
+}
+
+/* ---- sleeping ---- */
+
+static void
+sleep_ms(int ms)
+{
+	(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+					 ms, wait_event());
+	ResetLatch(MyLatch);
+}
+
+void
+anago_lease_nap(AnagoLease *lease)
+{
+	sleep_ms(NAP_MS);
+}
+
+void
+anago_lease_in_place(AnagoLease *lease)
+{
+	int			ms = anago_slot_in_place();
+
+	if (ms == 0)
+		return;
+	pg_atomic_write_u32(&anago_slot->shortage, ANAGO_SHORT_OF_RATE);
+	while (ms > 0)
+	{
+		CHECK_FOR_INTERRUPTS();
+		sleep_ms(ms);
+		ms = anago_slot_wait();
+	}
+	pg_atomic_write_u32(&anago_slot->shortage, ANAGO_SHORT_OF_NOTHING);
+}

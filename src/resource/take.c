@@ -1,0 +1,373 @@
+/*-------------------------------------------------------------------------
+ *
+ * take.c
+ *	  Taking reads of the server's budget, and giving them back.
+ *
+ * What a process is granted is the least of what it wants, what the level allows
+ * it, what the server's bound has left, and what reads per second have.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <limits.h>
+
+#include "common/hashfn.h"
+#include "miscadmin.h"
+#include "portability/instr_time.h"
+#include "utils/memutils.h"
+
+#include "resource/bucket.h"
+#include "resource/budgets.h"
+#include "resource/level.h"
+
+#define MS_IN_NS	1000000
+
+static uint64
+now_ns(void)
+{
+	instr_time	now;
+
+	INSTR_TIME_SET_CURRENT(now);
+	/* 15 has no nanoseconds */
+	return (uint64) INSTR_TIME_GET_MICROSEC(now) * 1000;
+}
+
+static inline double
+read_double(pg_atomic_uint64 *at)
+{
+	union
+	{
+		uint64		bits;
+		double		number;
+	}			value = {.bits = pg_atomic_read_u64(at)};
+
+	return value.number;
+}
+
+static inline void
+write_double(pg_atomic_uint64 *at, double number)
+{
+	union
+	{
+		double		number;
+		uint64		bits;
+	}			value = {.number = number};
+
+	pg_atomic_write_u64(at, value.bits);
+}
+
+static inline double
+weight_of(AnagoSlot *slot)
+{
+	return (double) Max(pg_atomic_read_u32(&slot->share), 1) /
+		Max(pg_atomic_read_u32(&slot->processes), 1);
+}
+
+/* ---- the level ---- */
+
+/* Claims of all that want reads. */
+static int
+gather_claims(AnagoClaim *claims, double *weights)
+{
+	int			n = 0;
+
+	*weights = 0;
+	for (int i = anago_budgets_next(anago_budgets, 0); i >= 0;
+		 i = anago_budgets_next(anago_budgets, i + 1))
+	{
+		AnagoSlot  *slot = &anago_budgets->slots[i];
+
+		claims[n].weight = weight_of(slot);
+		claims[n].wants = (int) pg_atomic_read_u32(&slot->wants);
+		if (claims[n].wants == 0)
+			continue;
+		*weights += claims[n++].weight;
+	}
+	return n;
+}
+
+static void
+compute_level(int limit)
+{
+	static AnagoClaim *claims = NULL;
+	static int	nclaims = 0;
+	double		weights;
+	int			n;
+
+	if (nclaims < anago_budgets->nslots)
+	{
+		if (claims != NULL)
+			pfree(claims);
+		nclaims = 0;
+		claims = MemoryContextAlloc(TopMemoryContext,
+									sizeof(AnagoClaim) * anago_budgets->nslots);
+		nclaims = anago_budgets->nslots;
+	}
+	n = gather_claims(claims, &weights);
+	write_double(&anago_budgets->level,
+				 limit > 0 ? anago_level(claims, n, limit) : ANAGO_NO_LEVEL);
+	write_double(&anago_budgets->weights, weights);
+	pg_atomic_write_u32(&anago_budgets->bound, limit > 0 ? Max(limit, n) : INT_MAX);
+}
+
+/* Whoever comes first when it is too old. */
+static void
+keep_level(int limit, uint64 now)
+{
+	uint64		then = pg_atomic_read_u64(&anago_budgets->computed);
+
+	if (now - then >= ANAGO_LEVEL_US * UINT64CONST(1000) &&
+		pg_atomic_compare_exchange_u64(&anago_budgets->computed, &then, now))
+		compute_level(limit);
+}
+
+/*
+ * Fractions are rounded up as often as they are great: by a number that changes
+ * with the level, and is another for each process.
+ */
+static int
+allowed_by_level(void)
+{
+	uint64		turn = pg_atomic_read_u64(&anago_budgets->computed);
+	uint32		dice = hash_combine(murmurhash32((uint32) (turn >> 10)),
+									murmurhash32((uint32) MyProcPid));
+
+	return anago_level_allows(read_double(&anago_budgets->level),
+							  weight_of(anago_slot),
+							  (double) dice / ((double) PG_UINT32_MAX + 1));
+}
+
+int
+anago_slot_allowed(void)
+{
+	int			limit = (int) pg_atomic_read_u32(&anago_budgets->limit);
+	int			allowed = INT_MAX;
+
+	if (limit > 0)
+	{
+		keep_level(limit, now_ns());
+		allowed = allowed_by_level();
+	}
+	pg_atomic_write_u32(&anago_slot->allowed, limit > 0 ? Min(allowed, limit) : 0);
+	return allowed;
+}
+
+/* ---- in flight ---- */
+
+/* What was issued while there was no limit counts as well. */
+static void
+charge_all(void)
+{
+	uint32		inflight = pg_atomic_read_u32(&anago_slot->inflight);
+
+	Assert(anago_slot->charged <= inflight);
+	if (anago_slot->charged == inflight)
+		return;
+	pg_atomic_fetch_add_u32(&anago_budgets->taken, inflight - anago_slot->charged);
+	anago_slot->charged = inflight;
+}
+
+static void
+note_peak(uint32 taken)
+{
+	uint32		peak = pg_atomic_read_u32(&anago_budgets->peak);
+
+	while (taken > peak &&
+		   !pg_atomic_compare_exchange_u32(&anago_budgets->peak, &peak, taken))
+		;
+}
+
+/* As many of them as the bound has left, and `least` in any case. */
+static int
+take_of_bound(int want, int least)
+{
+	uint32		taken = pg_atomic_read_u32(&anago_budgets->taken);
+	int			n;
+
+	do
+	{
+		int			left = (int) pg_atomic_read_u32(&anago_budgets->bound) - (int) taken;
+
+		n = Max(Min(want, left), least);
+		if (n == 0)
+			return 0;
+	} while (!pg_atomic_compare_exchange_u32(&anago_budgets->taken, &taken, taken + n));
+	anago_slot->charged += n;
+	note_peak(taken + n);
+	return n;
+}
+
+static void
+give_back(int n)
+{
+	pg_atomic_fetch_sub_u32(&anago_budgets->taken, n);
+	anago_slot->charged -= n;
+}
+
+/*
+ * Who has none in flight must have one: at once, if it waits for others of its own
+ * process, else when it has waited long enough.
+ */
+static int
+least_to_take(int held, uint64 now)
+{
+	if (held > 0)
+		return 0;
+	if (pg_atomic_read_u32(&anago_slot->inflight) > 0)
+		return 1;
+	return anago_slot->waits_since != 0 &&
+		now - anago_slot->waits_since >= ANAGO_STARVED_MS * MS_IN_NS;
+}
+
+static int
+take_inflight(int limit, int want, int held, uint64 now)
+{
+	int			inflight = (int) pg_atomic_read_u32(&anago_slot->inflight);
+	int			least = least_to_take(held, now);
+
+	keep_level(limit, now);
+	charge_all();
+	want = Max(Min(want, allowed_by_level() - inflight), least);
+	return want > 0 ? take_of_bound(want, least) : 0;
+}
+
+/* ---- reads per second ---- */
+
+/* This process's part of the rate. */
+static double
+own_rate(int per_second)
+{
+	double		weights = read_double(&anago_budgets->weights);
+	double		weight = weight_of(anago_slot);
+
+	return per_second * Min(weight / Max(weights, weight), 1.0);
+}
+
+/*
+ * Of `want`, what this process's own part has, and of what others leave over: the
+ * upper half of the common bucket.
+ */
+static int
+take_tokens(int per_second, int want, uint64 now)
+{
+	uint64		due = pg_atomic_read_u64(&anago_budgets->due);
+	double		rate = own_rate(per_second);
+	int			half = (int) (per_second * (ANAGO_BURST_NS / 2e9));
+	int			mine = anago_bucket_has(anago_slot->due, now, rate, want);
+	int			n;
+
+	do
+	{
+		int			common = anago_bucket_has(due, now, per_second, INT_MAX);
+
+		n = Min(Max(mine, Min(common - half, want)), common);
+		if (n <= 0)
+			return 0;
+	} while (!pg_atomic_compare_exchange_u64(&anago_budgets->due, &due,
+											 anago_bucket_take(due, now, per_second, n)));
+	anago_slot->due = anago_bucket_take(anago_slot->due, now, rate, Min(n, mine));
+	return n;
+}
+
+/* Milliseconds until there may be a token again; 0: there is one. */
+static int
+wait_for_token(int per_second, uint64 now)
+{
+	uint64		mine = anago_bucket_wait(anago_slot->due, now, own_rate(per_second));
+	uint64		common = anago_bucket_wait(pg_atomic_read_u64(&anago_budgets->due),
+										   now, per_second);
+	uint64		wait = Max(mine, common);
+
+	return wait == 0 ? 0 : (int) Min(wait / MS_IN_NS + 1, ANAGO_STARVED_MS);
+}
+
+int
+anago_slot_wait(void)
+{
+	int			per_second = (int) pg_atomic_read_u32(&anago_budgets->per_second);
+
+	return per_second > 0 ? wait_for_token(per_second, now_ns()) : 0;
+}
+
+int
+anago_slot_in_place(void)
+{
+	int			per_second = (int) pg_atomic_read_u32(&anago_budgets->per_second);
+	uint64		now;
+	uint64		due;
+
+	if (per_second == 0)
+		return 0;
+	now = now_ns();
+	due = pg_atomic_read_u64(&anago_budgets->due);
+	keep_level((int) pg_atomic_read_u32(&anago_budgets->limit), now);
+	while (!pg_atomic_compare_exchange_u64(&anago_budgets->due, &due,
+										   anago_bucket_take(due, now, per_second, 1)))
+		;
+	anago_slot->due = anago_bucket_take(anago_slot->due, now, own_rate(per_second), 1);
+	return wait_for_token(per_second, now);
+}
+
+/* ---- both ---- */
+
+static void
+note_shortage(AnagoShortage shortage, uint64 now)
+{
+	if (shortage == ANAGO_SHORT_OF_NOTHING)
+		anago_slot->waits_since = 0;
+	else if (anago_slot->waits_since == 0)
+		anago_slot->waits_since = now;
+	pg_atomic_write_u32(&anago_slot->shortage, shortage);
+}
+
+/* While there is some limit. */
+static int
+take_limited(int want, int held)
+{
+	int			limit = (int) pg_atomic_read_u32(&anago_budgets->limit);
+	int			per_second = (int) pg_atomic_read_u32(&anago_budgets->per_second);
+	uint64		now = now_ns();
+	int			n = want;
+	int			tokens;
+
+	if (limit > 0)
+		n = take_inflight(limit, want, held, now);
+	else
+		keep_level(limit, now);
+	if (n == 0)
+	{
+		note_shortage(ANAGO_SHORT_OF_BUDGET, now);
+		return 0;
+	}
+	tokens = per_second > 0 ? take_tokens(per_second, n, now) : n;
+	if (limit > 0 && tokens < n)
+		give_back(n - tokens);
+	note_shortage(tokens > 0 ? ANAGO_SHORT_OF_NOTHING : ANAGO_SHORT_OF_RATE, now);
+	return tokens;
+}
+
+int
+anago_slot_take(int want, int held)
+{
+	int			n = want;
+
+	Assert(want > 0 && held >= 0);
+	if (anago_budgets_limited())
+		n = take_limited(want, held);
+	pg_atomic_write_u32(&anago_slot->inflight,
+						pg_atomic_read_u32(&anago_slot->inflight) + n);
+	return n;
+}
+
+void
+anago_slot_done(int n)
+{
+	uint32		inflight = pg_atomic_read_u32(&anago_slot->inflight);
+
+	/* at the end of a process the slot is a new one */
+	inflight -= Min(inflight, n);
+	pg_atomic_write_u32(&anago_slot->inflight, inflight);
+	if (anago_slot->charged > inflight)
+		give_back(anago_slot->charged - inflight);
+}

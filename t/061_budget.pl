@@ -1,0 +1,296 @@
+# The server's budget: reads in flight of all sessions together are never more than
+# the limit, by shares; it may change while queries run; what ends, however it
+# ends, gives back what it had.
+
+use strict;
+use warnings FATAL => 'all';
+use FindBin;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time usleep);
+
+require "$FindBin::RealBin/common.pl";
+
+# A device whose reads all take 5 ms, however many there are.
+my %sim = (
+	'anago.io_method' => 'sim',
+	'anago.sim_latency' => 5000,
+	'anago.sim_delay' => 0,
+	'anago.sim_hit_rate' => 0,
+	'max_parallel_workers_per_gather' => 0,
+	'enable_sort' => 'off');
+
+my $node = Anago::new_parallel_server('budget',
+	session_preload_libraries => '',
+	shared_preload_libraries => 'anago',
+	restart_after_crash => 'on',
+	max_connections => 130,
+	max_parallel_workers_per_gather => 0);
+Anago::make_tables($node, 20000);
+our $long = 'select count(x) from generate_series(1, 1000) r, lateral
+	(select sum(length(a.pad) + b.v) as x from a join b on b.aid = a.id where a.k >= r % 7 offset 0) s';
+
+sub value
+{
+	my ($sql) = @_;
+	return $node->safe_psql('postgres', $sql);
+}
+
+# One session for looking, as connecting takes longer than what is looked at.
+my $watch = Anago::session($node);
+
+sub seen
+{
+	my ($sql) = @_;
+	return $watch->query_safe($sql);
+}
+
+sub limit
+{
+	my ($name, $value) = @_;
+	seen("alter system set anago.$name = $value");
+	seen('select pg_reload_conf()');
+	return;
+}
+
+my $in_flight = 'select coalesce(sum(in_flight), 0) from anago_activity';
+
+# Until SQL says t, in ms; undef: not within a while.
+sub until_true
+{
+	my ($sql) = @_;
+	my $start = time;
+
+	while (time - $start < 10)
+	{
+		return int((time - $start) * 1000) if seen($sql) eq 't';
+		usleep(1000);
+	}
+	return;
+}
+
+# Sessions that run the long query until they are told to stop.
+my @running;
+
+sub start_all
+{
+	my ($n, %settings) = @_;
+
+	for (1 .. $n)
+	{
+		my $session = Anago::session($node, %sim, %settings);
+		Anago::start($session, $long);
+		push @running, $session;
+	}
+	return;
+}
+
+sub stop_all
+{
+	seen('select count(pg_cancel_backend(leader_pid)) from anago_activity');
+	for (@running)
+	{
+		# (one of them may have been terminated)
+		eval { Anago::finish($_); $_->quit; };
+	}
+	@running = ();
+	return;
+}
+
+# The most that is seen in flight in so many looks.
+sub most_in_flight
+{
+	my ($looks) = @_;
+	my $most = 0;
+
+	for (1 .. $looks)
+	{
+		my $now = seen($in_flight);
+		$most = $now if $now > $most;
+	}
+	return $most;
+}
+
+# --- without a limit ---
+
+is(seen('select scope, inflight_limit is null, processes, in_flight from anago_budget()'),
+	'server|t|0|0', 'no limit, and nobody at work');
+start_all(4);
+ok(defined until_true("select sum(in_flight) > 100 from anago_activity"), 'without a limit there are many');
+ok(defined until_true('select count(*) = 4 and count(allowed) = 0 from anago_activity'), 'each query is shown, with no bound');
+
+# --- a limit, set while they run ---
+
+limit('server_inflight_reads', 20);
+my $ms = until_true("select sum(in_flight) <= 20 from anago_activity");
+note("a lower limit took ${\ ($ms // 'for ever')} ms");
+cmp_ok($ms // 1e9, '<', 500, 'a limit takes effect on running queries');
+usleep(50_000);
+my $most = most_in_flight(200);
+cmp_ok($most, '<=', 20, "all together never have more in flight");
+cmp_ok($most, '>=', 17, 'but as many as they may');
+is(seen("select count(*) from anago_activity where wanted > allowed and in_flight >= 1 and allowed between 4 and 6"), 4,
+	'each has its part, and wants more');
+cmp_ok(seen('select peak from anago_budget()'), '<=', 256 * 4, 'the peak is counted');
+
+limit('server_inflight_reads', 7);
+usleep(100_000);
+cmp_ok(most_in_flight(100), '<=', 7, 'a lower one');
+limit('server_inflight_reads', 40);
+$ms = until_true("select sum(in_flight) >= 36 from anago_activity");
+cmp_ok($ms // 1e9, '<', 500, 'a higher one');
+cmp_ok(seen('select peak from anago_budget()'), '<=', 40, 'the peak since then');
+
+# --- those that end give back what they had ---
+
+my $pid = seen('select min(pid) from anago_activity');
+seen("select pg_terminate_backend($pid)");
+ok(defined until_true('select count(*) = 3 from anago_activity'), 'a terminated backend is gone');
+ok(defined until_true("select sum(in_flight) >= 36 from anago_activity"), 'others have what it had');
+stop_all();
+is(seen('select processes, in_flight from anago_budget()'), '0|0', 'cancelled ones leave nothing');
+
+# One alone has all.
+start_all(1);
+ok(defined until_true("select sum(in_flight) >= 38 from anago_activity"), 'one alone has all of it');
+stop_all();
+
+# --- several processes of a query have one share ---
+
+{
+	# (nothing that is scanned again and again has workers)
+	local $long = 'select sum(length(a.pad) + b.v) from a join b on b.aid = a.id where a.k >= 0';
+	start_all(1);
+	start_all(1, 'max_parallel_workers_per_gather' => 2);
+}
+ok(defined until_true('select count(*) > 2 from anago_activity'), 'a query has workers');
+usleep(300_000);
+my $parts = seen(q{select string_agg(round(had)::text, ' ') from (select avg(n) as had from
+	(select leader_pid, sum(allowed) as n from anago_activity group by 1) q) r});
+cmp_ok(abs($parts - 20), '<=', 2, 'it has as much as one of a single process');
+stop_all();
+
+# --- shares ---
+
+for my $share (1, 2, 4, 8)
+{
+	seen("create role r$share superuser login; alter role r$share set anago.share = ${\ ($share * 100)}");
+}
+limit('server_inflight_reads', 30);
+for my $share (1, 2, 4, 8)
+{
+	my $session = $node->background_psql('postgres', on_error_stop => 0, extra_params => [ '-U', "r$share" ]);
+	$session->query_safe(Anago::set(%sim));
+	Anago::start($session, $long);
+	push @running, $session;
+}
+usleep(500_000);
+my $reads = "select string_agg(reads::text, ' ' order by share) from anago_activity";
+my @before = split(' ', seen($reads));
+usleep(4_000_000);
+my @after = split(' ', seen($reads));
+my @had = map { $after[$_] - $before[$_] } 0 .. 3;
+my $all = $had[0] + $had[1] + $had[2] + $had[3];
+for my $i (0 .. 3)
+{
+	my $part = $had[$i] * 15 / $all / (1 << $i);
+	cmp_ok(abs($part - 1), '<', 0.1, "share " . (1 << $i) . " of 15 has its part of the reads")
+	  or diag("@had");
+}
+stop_all();
+
+# --- reads per second ---
+
+limit('server_inflight_reads', 0);
+limit('server_reads_per_s', 2000);
+start_all(3);
+usleep(300_000);
+my $rate = "select extract(epoch from clock_timestamp()) || ' ' || sum(reads) from anago_activity";
+@before = split(' ', seen($rate));
+usleep(3_000_000);
+@after = split(' ', seen($rate));
+$rate = ($after[1] - $before[1]) / ($after[0] - $before[0]);
+cmp_ok($rate, '<', 2100, 'reads per second: no more');
+cmp_ok($rate, '>', 1700, 'reads per second: hardly less');
+ok(defined until_true("select count(*) > 0 from anago_activity where waiting_for = 'reads per second'"),
+	'it is shown that this is waited for');
+stop_all();
+limit('server_reads_per_s', 0);
+
+# --- a hundred sessions ---
+
+limit('server_inflight_reads', 20);
+my $script = PostgreSQL::Test::Utils::tempdir() . '/script.sql';
+append_to_file($script, "\\set k random(1, 19000)\nselect sum(length(a.pad) + b.v) from a join b on b.aid = a.id where a.id between :k and :k + 20;\n");
+my $log = PostgreSQL::Test::Utils::tempdir() . '/log';
+{
+	local $ENV{PGOPTIONS} = join(' ', map { "-c $_=$sim{$_}" } sort keys %sim);
+	$node->command_ok([ 'pgbench', '-n', '-c', 100, '-j', 2, '-T', 8, '-l', "--log-prefix=$log", '-f', $script, 'postgres' ],
+		'a hundred sessions');
+}
+my %done;
+for my $file (glob "$log.*")
+{
+	$done{$_}++ for slurp_file($file) =~ /^(\d+) /mg;
+}
+my @counts = sort { $a <=> $b } values %done;
+is(scalar(@counts), 100, 'each of them gets on');
+cmp_ok($counts[0] * 4, '>', $counts[50], 'and none much worse than others') or diag("@counts");
+is(seen('select processes, in_flight from anago_budget()'), '0|0', 'nothing is left of them');
+
+# --- a crash ---
+
+start_all(2);
+until_true('select sum(in_flight) > 10 from anago_activity');
+$pid = seen('select min(pid) from anago_activity');
+kill 'KILL', $pid;
+eval { $_->{run}->finish } for @running, $watch;
+@running = ();
+$node->poll_query_until('postgres', 'select true') or BAIL_OUT('the server did not come back');
+is(value('select scope, inflight_limit, processes, in_flight from anago_budget()'), 'server|20|0|0',
+	'after a crash: the limit holds, and nothing is in flight');
+$watch = Anago::session($node);
+start_all(2);
+usleep(300_000);
+cmp_ok(most_in_flight(100), '<=', 20, 'after a crash: queries keep within it');
+stop_all();
+$watch->quit;
+$node->stop;
+
+# --- not preloaded ---
+
+$node->adjust_conf('postgresql.conf', 'shared_preload_libraries', "''");
+$node->append_conf('postgresql.conf', "session_preload_libraries = 'anago'\n");
+$node->start;
+$watch = Anago::session($node);
+my $session = Anago::session($node, %sim);
+my ($out, $err) = Anago::run($session, 'select count(*) from a where id < 10');
+$session->quit;
+if (Anago::major_version($node) < 17)
+{
+	like($err, qr/WARNING:  anago's limits of reads hold for this process alone/, 'before 17: a warning');
+	like($err, qr/HINT:  Add anago to shared_preload_libraries/, 'before 17: what to do');
+	is(seen('select scope from anago_budget()'), 'process', 'before 17: no budget of the server');
+}
+else
+{
+	is($err, '', 'not preloaded: nothing to say');
+	is(seen('select scope, inflight_limit from anago_budget()'), 'server|20', 'not preloaded: the limit of the server');
+	start_all(3);
+	usleep(300_000);
+	$most = most_in_flight(100);
+	cmp_ok($most, '<=', 20, 'not preloaded: all keep within it');
+	cmp_ok($most, '>=', 17, 'not preloaded: and have all of it');
+	limit('server_inflight_reads', 6);
+	seen('select 1');
+	cmp_ok(until_true('select sum(in_flight) <= 6 from anago_activity') // 1e9, '<', 500,
+		'not preloaded: a change');
+	stop_all();
+}
+$watch->quit;
+
+$node->stop;
+# (but for the one that was killed above)
+Anago::log_is_clean($node, undef, qr/PID $pid\) was terminated by signal 9/);
+done_testing();
