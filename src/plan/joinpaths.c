@@ -332,92 +332,137 @@ find_required_outer(PlannerInfo *root, const Path *outer, const Path *inner,
 		 bms_nonempty_difference(wanted, outerrelids));
 }
 
-/* With `ordered`, the order of its outer side is kept, if it is of use above. */
-static void
-try_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer,
-		 const AnagoPathStep *candidate, JoinType jointype,
-		 JoinPathExtraData *extra, bool partial, bool ordered)
+/* What a join's path is made of, for one outer and one inner side. */
+typedef struct JoinTry
 {
-	Path	   *inner = anago_step_inner(candidate);
+	PlannerInfo *root;
+	RelOptInfo *joinrel;
+	JoinType	jointype;
+	JoinPathExtraData *extra;
+	bool		partial;
+	Path	   *outer;
+	const AnagoPathStep *inner;
+	Relids		required;		/* whose columns will be parameters */
+} JoinTry;
+
+/* May these two sides be joined here at all? */
+static bool
+can_join(JoinTry *join)
+{
+	return find_required_outer(join->root, join->outer, anago_step_inner(join->inner),
+							   join->jointype, join->extra, &join->required) &&
+		(join->required == NULL || !join->partial) &&
+		(join->outer->param_info == NULL || can_merge(join->outer));
+}
+
+/*
+ * The order of the outer side, if the join keeps it and it is of use above; core
+ * counts on no order of what has parameters.
+ */
+static List *
+order_of(const JoinTry *join)
+{
+	return join->required != NULL ? NIL :
+		build_join_pathkeys(join->root, join->joinrel, join->jointype,
+							join->outer->pathkeys);
+}
+
+/* Core's nestloop; NULL: a lower bound of what ours will cost is too much. */
+static NestPath *
+make_nestloop(const JoinTry *join, List *pathkeys)
+{
+	Path	   *inner = anago_step_inner(join->inner);
 	JoinCostWorkspace workspace;
-	Path		shown;
-	NestPath   *nest;
-	AnagoPathStep *step;
-	AnagoPath  *apath;
-	List	   *steps = NIL;
-	Path	   *source = outer;
-	Relids		required;
-	bool		has_twin = false;
-	List	   *pathkeys = NIL;
 
-	if (!find_required_outer(root, outer, inner, jointype, extra, &required) ||
-		(required != NULL && partial) ||
-		(outer->param_info != NULL && !can_merge(outer)))
-		return;
-	if (ordered)
+	if (!anago_join_may_win(join->root, join->joinrel, join->outer, join->inner,
+							join->jointype, join->extra->inner_unique, pathkeys,
+							join->required, join->partial))
 	{
-		/* core counts on no order of what has parameters */
-		if (required != NULL)
-			return;
-		pathkeys = build_join_pathkeys(root, joinrel, jointype, outer->pathkeys);
-		if (pathkeys == NIL)
-			return;
-	}
-	show_whole(outer, &shown);
-	if (!anago_join_may_win(root, joinrel, outer, candidate, jointype,
-							extra->inner_unique, pathkeys, required, partial))
-	{
-		*outer = shown;
-		anago_why_not(root, joinrel, candidate->ipath->indexinfo->indexoid,
+		anago_why_not(join->root, join->joinrel, join->inner->ipath->indexinfo->indexoid,
 					  "a join by this index: even a lower bound of its cost is above a path that is there");
-		return;
+		return NULL;
 	}
-	anago_initial_cost_nestloop(root, &workspace, jointype, outer, inner,
-								extra);
-	nest = create_nestloop_path(root, joinrel, jointype, &workspace, extra,
-								outer, inner, extra->restrictlist,
-								NIL, required);
+	anago_initial_cost_nestloop(join->root, &workspace, join->jointype, join->outer,
+								inner, join->extra);
+	return create_nestloop_path(join->root, join->joinrel, join->jointype, &workspace,
+								join->extra, join->outer, inner,
+								join->extra->restrictlist, NIL, join->required);
+}
 
-	/* with rows from further out, some conditions of joins above are this one's */
-	if (required != NULL &&
-		!anago_quals_eligible(root, nest->jpath.joinrestrictinfo))
-	{
-		*outer = shown;
-		pfree(nest);
-		return;
-	}
+static AnagoPathStep *
+last_step(const JoinTry *join, const NestPath *nest)
+{
+	AnagoPathStep *step = palloc0(sizeof(AnagoPathStep));
 
-	if (can_merge(outer))
-	{
-		source = ((AnagoPath *) outer)->source;
-		steps = list_copy(((AnagoPath *) outer)->steps);
-		has_twin = ((AnagoPath *) outer)->has_twin;
-	}
-
-	step = palloc0(sizeof(AnagoPathStep));
-	*step = *candidate;
-	step->jointype = jointype;
+	*step = *join->inner;
+	step->jointype = join->jointype;
 	step->inner_unique = nest->jpath.inner_unique;
 	step->joinrestrictinfo = nest->jpath.joinrestrictinfo;
-	step->joinrelids = joinrel->relids;
+	step->joinrelids = join->joinrel->relids;
+	return step;
+}
 
-	apath = anago_make_path(joinrel, source, lappend(steps, step),
-							&anago_join_path_methods);
+/* The pipeline: that of the outer side made longer, or one that it is the source of. */
+static AnagoPath *
+make_join(const JoinTry *join, const NestPath *nest)
+{
+	const AnagoPath *longer = can_merge(join->outer) ? (AnagoPath *) join->outer : NULL;
+	AnagoPath  *apath =
+		anago_make_path(join->joinrel, longer ? longer->source : join->outer,
+						lappend(longer ? list_copy(longer->steps) : NIL,
+								last_step(join, nest)),
+						&anago_join_path_methods);
+
+	apath->has_twin = longer && longer->has_twin && !join->partial;
 	apath->cpath.path.param_info = nest->jpath.path.param_info;
-	anago_cost_join(root, apath, nest, extra->sjinfo);
-	if (ordered)
-		anago_keep_order(root, apath, pathkeys, outer);
-	*outer = shown;
-	if (partial)
-		anago_submit_partial_path(root, joinrel, apath);
-	else
-	{
-		apath->has_twin = has_twin;
-		if (required == NULL)
-			anago_submit_partial_twin(root, joinrel, apath);
-		anago_submit_path(root, joinrel, apath);
-	}
+	anago_cost_join(join->root, apath, nest, join->extra->sjinfo);
+	return apath;
+}
+
+/* The path, while the outer side shows what it really costs; or NULL. */
+static AnagoPath *
+build_join(const JoinTry *join, List *pathkeys)
+{
+	NestPath   *nest = make_nestloop(join, pathkeys);
+	AnagoPath  *apath = NULL;
+
+	if (nest == NULL)
+		return NULL;
+	/* with rows from further out, some conditions of joins above are this one's */
+	if (join->required == NULL ||
+		anago_quals_eligible(join->root, nest->jpath.joinrestrictinfo))
+		apath = make_join(join, nest);
+	if (apath != NULL && pathkeys != NIL)
+		anago_keep_order(join->root, apath, pathkeys, join->outer);
 	pfree(nest);
+	return apath;
+}
+
+static void
+submit_join(const JoinTry *join, AnagoPath *apath)
+{
+	if (join->partial)
+	{
+		anago_submit_partial_path(join->root, join->joinrel, apath);
+		return;
+	}
+	if (join->required == NULL)
+		anago_submit_partial_twin(join->root, join->joinrel, apath);
+	anago_submit_path(join->root, join->joinrel, apath);
+}
+
+/* With `pathkeys`, that order is kept. */
+static void
+try_join(const JoinTry *join, List *pathkeys)
+{
+	Path		shown;
+	AnagoPath  *apath;
+
+	show_whole(join->outer, &shown);
+	apath = build_join(join, pathkeys);
+	*join->outer = shown;
+	if (apath != NULL)
+		submit_join(join, apath);
 }
 
 /*
@@ -425,14 +470,38 @@ try_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer,
  * alone: there is another one without, or it would not be taken otherwise.
  */
 static void
-try_orders(PlannerInfo *root, RelOptInfo *joinrel, Path *outer,
-		   const AnagoPathStep *candidate, JoinType jointype,
-		   JoinPathExtraData *extra, bool partial, bool order_alone)
+try_orders(JoinTry *join, bool order_alone)
 {
-	if (outer->pathkeys != NIL && anago_operators_keep_order())
-		try_join(root, joinrel, outer, candidate, jointype, extra, partial, true);
-	if (outer->pathkeys == NIL || !order_alone)
-		try_join(root, joinrel, outer, candidate, jointype, extra, partial, false);
+	bool		has_order = join->outer->pathkeys != NIL;
+	List	   *pathkeys = NIL;
+
+	if (!can_join(join))
+		return;
+	if (has_order && anago_operators_keep_order())
+		pathkeys = order_of(join);
+	if (pathkeys != NIL)
+		try_join(join, pathkeys);
+	if (!has_order || !order_alone)
+		try_join(join, NIL);
+}
+
+/* Each outer side of a list with each inner side. */
+static void
+try_all(JoinTry *join, List *outers, List *inners, const Path *cheapest,
+		const List *pathlist)
+{
+	ListCell   *lco;
+	ListCell   *lci;
+
+	foreach(lco, outers)
+	{
+		join->outer = lfirst(lco);
+		foreach(lci, inners)
+		{
+			join->inner = lfirst(lci);
+			try_orders(join, is_for_order(join->outer, cheapest, pathlist));
+		}
+	}
 }
 
 void
@@ -440,12 +509,15 @@ anago_add_join_paths(PlannerInfo *root, RelOptInfo *joinrel,
 					 RelOptInfo *outerrel, RelOptInfo *innerrel,
 					 JoinType jointype, JoinPathExtraData *extra)
 {
+	JoinTry		join = {
+		.root = root,
+		.joinrel = joinrel,
+		.jointype = jointype == JOIN_UNIQUE_OUTER ? JOIN_INNER : jointype,
+		.extra = extra,
+	};
 	List	   *inners;
 	List	   *outers;
 	List	   *partial_outers;
-	bool		unique;
-	ListCell   *lco;
-	ListCell   *lci;
 
 	if (jointype != JOIN_INNER && jointype != JOIN_LEFT &&
 		jointype != JOIN_SEMI && jointype != JOIN_ANTI &&
@@ -467,23 +539,13 @@ anago_add_join_paths(PlannerInfo *root, RelOptInfo *joinrel,
 	}
 	outers = outer_candidates(root, outerrel, jointype, extra->sjinfo);
 	partial_outers = partial_outer_candidates(root, joinrel, outerrel, jointype);
-	unique = jointype == JOIN_UNIQUE_OUTER;
-	if (unique)
-		jointype = JOIN_INNER;
-	foreach(lco, outers)
-	{
-		foreach(lci, inners)
-			try_orders(root, joinrel, lfirst(lco), lfirst(lci), jointype, extra, false,
-					   !unique && is_for_order(lfirst(lco), outerrel->cheapest_total_path,
-											   outerrel->pathlist));
-	}
-	foreach(lco, partial_outers)
-	{
-		foreach(lci, inners)
-			try_orders(root, joinrel, lfirst(lco), lfirst(lci), jointype, extra, true,
-					   is_for_order(lfirst(lco), linitial(outerrel->partial_pathlist),
-									outerrel->partial_pathlist));
-	}
+	try_all(&join, outers, inners,
+			jointype == JOIN_UNIQUE_OUTER && outers != NIL ? linitial(outers) :
+			outerrel->cheapest_total_path, outerrel->pathlist);
+	join.partial = true;
+	if (partial_outers != NIL)
+		try_all(&join, partial_outers, inners, linitial(outerrel->partial_pathlist),
+				outerrel->partial_pathlist);
 	if (anago_debug_force)
 		anago_drop_core_paths(joinrel);
 }
