@@ -4,7 +4,7 @@
  *	  The walk of an index range from its end to its start.
  *
  * Leaves are taken from the level above, as in range.c, from the right to the
- * left; what a leaf task reads is the same part, pages that were split off to
+ * left; what a leaf task reads is the same stretch, pages that were split off to
  * the right among it, and only then the matches are turned round.  So no left
  * link is needed on the leaf level.  Nor on level 1: the page on the left of one
  * is the page which ends where this one begins, and that is found by a descent.
@@ -168,7 +168,7 @@ begun_last(const AnagoSpan *span)
  * range.c has; the first of all has none.
  */
 bool
-anago_backward_part(AnagoWalk *walk, int *from, int *to, IndexTuple *bound)
+anago_backward_stretch(AnagoWalk *walk, int *from, int *to, IndexTuple *bound)
 {
 	AnagoStep  *step = walk->probe->step;
 	AnagoSpan  *span = walk->span;

@@ -17,9 +17,9 @@ extern void anago_backward_turn(AnagoWalk *walk);
 
 /*
  * Which combinations *from .. *to - 1 have part of the child that was taken, and
- * the bound of its part, or NULL; false: none has.
+ * the bound of its stretch, or NULL; false: none has.
  */
-extern bool anago_backward_part(AnagoWalk *walk, int *from, int *to,
-								IndexTuple *bound);
+extern bool anago_backward_stretch(AnagoWalk *walk, int *from, int *to,
+								   IndexTuple *bound);
 
 #endif							/* ANAGO_BACKWARD_H */

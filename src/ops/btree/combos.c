@@ -13,6 +13,7 @@
 #include "compat.h"
 #include "ops/btree/btpage.h"
 #include "ops/btree/combos.h"
+#include "ops/btree/descend.h"
 #include "ops/btree/root.h"
 #include "ops/btree/skip.h"
 #include "ops/btree/skippage.h"
@@ -150,25 +151,14 @@ static void
 descend_combos(AnagoProbe *probe, AnagoNextRun *next, Page page, int from, int to)
 {
 	AnagoStep  *step = probe->step;
-	BTPageOpaque opaque = BTPageGetOpaque(page);
 	BTScanInsert position = step->backward ? &step->keys.end : &step->keys.start;
 	OffsetNumber child;
 	OffsetNumber upper;
 
 	anago_keys_bind(&step->keys, &probe->keys, step->backward ? to - 1 : from, to);
-	if (P_IGNORE(opaque) ||
-		anago_bt_is_right(step->indexrel, position, page))
-	{
-		next->blkno = opaque->btpo_next;
+	if (!anago_descend(step, position, page, &child, &next->blkno) ||
+		BTPageGetOpaque(page)->btpo_level > 2)
 		return;
-	}
-	child = anago_bt_search(step->indexrel, position, page);
-	if (opaque->btpo_level > 2)
-	{
-		next->blkno = BTreeTupleGetDownLink((IndexTuple)
-			PageGetItem(page, PageGetItemId(page, child)));
-		return;
-	}
 	next->blkno = InvalidBlockNumber;
 	if (step->backward)
 	{
@@ -211,11 +201,8 @@ anago_runs_see(AnagoProbe *probe, AnagoNextRun *next, Buffer buf,
 			   int from, int to)
 {
 	AnagoStep  *step = probe->step;
-	Page		page = BufferGetPage(buf);
+	Page		page = anago_lock_page(step, buf);
 
-	LockBuffer(buf, BT_READ);
-	_bt_checkpage(step->indexrel, buf);
-	anago_check_snapshot_age(step->op.pipeline->snapshot, step->indexrel, page);
 	anago_inner_add(step->inner, next->blkno, page);
 	descend(probe, next, page, from, to);
 	UnlockReleaseBuffer(buf);

@@ -100,8 +100,8 @@ expect_matches(AnagoWalk *leaf)
  * Spawn the leaf task of the child that has been taken; none if it has no part
  * in any combination.
  *
- * The bound of its part is where the next child begins that has: should the
- * leaf be deleted, the page right of it has its part of the key space, and a
+ * The bound of its stretch is where the next child begins that has: should the
+ * leaf be deleted, the page right of it has its stretch of the key space, and a
  * serializable transaction must look for it there.  For the same reason the
  * last one of a range, which has no neighbour, has no bound.  A skip scan's have
  * all, and take that lock where they stop (walk.c).
@@ -125,7 +125,7 @@ spawn_leaf(AnagoWalk *walk)
 		return;
 	if (walk->probe->step->backward)
 	{
-		if (!anago_backward_part(walk, &combo, &combo_end, &bound))
+		if (!anago_backward_stretch(walk, &combo, &combo_end, &bound))
 			return;
 	}
 	else if (combo_end - combo > 1)

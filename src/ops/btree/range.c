@@ -17,7 +17,7 @@
  *
  * - It was split.  The new page stands right of it, and its high key is what
  *	 the page's was.  A leaf task therefore moves right until the high key
- *	 reaches the bound of its part, the separator that it was given from level
+ *	 reaches the bound of its stretch, the separator that it was given from level
  *	 1; a page that it comes to and that reaches beyond that bound is another
  *	 task's.
  * - It was deleted.  Then no entry on it was visible to our snapshot, and its

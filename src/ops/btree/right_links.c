@@ -6,7 +6,7 @@
  * As core's own scan does it: of use where the level above the leaves says
  * little, as in an index of two levels, or of before version 12.  It is also how
  * a leaf task goes on (parent.c): from its leaf to those that were split off from
- * it, up to the bound of its part.
+ * it, up to the bound of its stretch.
  *
  *-------------------------------------------------------------------------
  */

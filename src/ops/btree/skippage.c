@@ -164,14 +164,8 @@ descend_to(AnagoProbe *probe, AnagoNextRun *next, Page page, BTScanInsert positi
 	BTPageOpaque opaque = BTPageGetOpaque(page);
 	OffsetNumber child;
 
-	if (P_IGNORE(opaque) || anago_bt_is_right(step->indexrel, position, page))
-	{
-		next->blkno = opaque->btpo_next;
-		return;
-	}
-	child = anago_bt_search(step->indexrel, position, page);
-	next->blkno = anago_child_block(page, child);
-	if (opaque->btpo_level > 2)
+	if (!anago_descend(step, position, page, &child, &next->blkno) ||
+		opaque->btpo_level > 2)
 		return;
 	next->first = next->blkno;
 	next->blkno = InvalidBlockNumber;

@@ -71,10 +71,7 @@ read_page(AnagoStep *step, BlockNumber blkno)
 	/* nothing is pinned or locked */
 	CHECK_FOR_INTERRUPTS();
 	buf = ReadBuffer(step->indexrel, blkno);
-	LockBuffer(buf, BT_READ);
-	_bt_checkpage(step->indexrel, buf);
-	anago_check_snapshot_age(step->op.pipeline->snapshot, step->indexrel,
-							 BufferGetPage(buf));
+	(void) anago_lock_page(step, buf);
 	return buf;
 }
 

@@ -199,7 +199,7 @@ see_leaf(AnagoWalk *walk, Buffer buf)
 		return NULL;
 	if (is_past_bound(walk, page))
 	{
-		/* it may have the part of a deleted one; nobody else may come here */
+		/* it may have the stretch of a deleted one; nobody else may come here */
 		if (anago_skips(&step->keys))
 			PredicateLockPage(step->indexrel, walk->blkno,
 							  step->op.pipeline->snapshot);
@@ -245,13 +245,11 @@ void
 anago_walk_page(AnagoWalk *walk, Buffer buf)
 {
 	AnagoStep  *step = walk->probe->step;
-	Page		page = BufferGetPage(buf);
+	Page		page;
 	AnagoMatches *matches = NULL;
 
 	anago_walk_bind(walk);
-	LockBuffer(buf, BT_READ);
-	_bt_checkpage(step->indexrel, buf);
-	anago_check_snapshot_age(step->op.pipeline->snapshot, step->indexrel, page);
+	page = anago_lock_page(step, buf);
 	if (!P_ISLEAF(BTPageGetOpaque(page)))
 	{
 		anago_inner_add(step->inner, walk->blkno, page);

@@ -31,7 +31,7 @@ typedef struct AnagoWalk
 	bool		moved_right:1;	/* a task with a bound is past its first page */
 	uint8		moves;			/* to the right, as pages had been split */
 	uint16		resume;			/* of anago_fetch() */
-	IndexTuple	bound;			/* upper bound of the task's part, or NULL */
+	IndexTuple	bound;			/* upper bound of the task's stretch, or NULL */
 	IndexTuple	lower;			/* skip scan's range: lower bound, or NULL */
 	AnagoMatches *matches;		/* matches of the last leaf, or NULL; backward, of
 								 * those left of it, too */
