@@ -159,12 +159,12 @@ let_others(void)
 
 /* In pg_stat_activity, in place of the statement. */
 static void
-tell(const Task *task, int count, const char *what, double part)
+tell(const Task *task, int count, const char *what, double fraction)
 {
 	char		text[256];
 
 	snprintf(text, sizeof(text), "anago_calibrate: tablespace \"%s\", %d %s, %.0f%%",
-			 task->tablespace, count, what, part * 100);
+			 task->tablespace, count, what, fraction * 100);
 	pgstat_report_activity(STATE_RUNNING, text);
 }
 

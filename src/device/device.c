@@ -359,7 +359,7 @@ double
 anago_device_rate(const AnagoDevice *device, double depth)
 {
 	int			i = 0;
-	double		part;
+	double		fraction;
 
 	while (i < device->n - 1 && device->depth[i + 1] < depth)
 		i++;
@@ -367,8 +367,8 @@ anago_device_rate(const AnagoDevice *device, double depth)
 		return device->per_second[i];
 	if (depth >= device->depth[i + 1])
 		return device->per_second[i + 1];
-	part = log(depth / device->depth[i]) / log(device->depth[i + 1] / device->depth[i]);
-	return device->per_second[i] + part * (device->per_second[i + 1] - device->per_second[i]);
+	fraction = log(depth / device->depth[i]) / log(device->depth[i + 1] / device->depth[i]);
+	return device->per_second[i] + fraction * (device->per_second[i + 1] - device->per_second[i]);
 }
 
 double

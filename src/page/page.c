@@ -16,10 +16,10 @@
  *
  *		the waiter was woken			its read is finished: answered
  *		everything is a hit (adapt.h)	ReadBuffer()
- *		the block has a read			joins it
+ *		the block has a read			waits for it
  *		in shared buffers				ReadBuffer()
  *		page cache is warm (adapt.h)	ReadBuffer()
- *		else							a new read is wanted, and joined
+ *		else							a new read is wanted, and waited for
  *
  * The I/O method and the table of reads are set up at the first miss, so that
  * a short query on cached data pays for neither.
@@ -253,7 +253,7 @@ page_share(AnagoPages *pages, AnagoRead *read, AnagoWaiter *waiter)
 	pages->counts->shared_reads++;
 	if (read->state == READ_DONE)
 		return anago_read_finish(pages, read);
-	anago_waiter_join(pages, read, waiter);
+	anago_waiter_add(pages, read, waiter);
 	return InvalidBuffer;
 }
 
@@ -280,7 +280,7 @@ page_miss(AnagoPages *pages, Relation rel, const AnagoBlockKey *key,
 
 	anago_hit_run_miss(&pages->hit_run);
 	read = anago_read_want(pages, rel, key, waiter->priority);
-	anago_waiter_join(pages, read, waiter);
+	anago_waiter_add(pages, read, waiter);
 	return InvalidBuffer;
 }
 

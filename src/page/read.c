@@ -69,7 +69,7 @@ anago_read_requeue(AnagoPages *pages, AnagoRead *read)
 /* ---- waiters ---- */
 
 void
-anago_waiter_join(AnagoPages *pages, AnagoRead *read, AnagoWaiter *waiter)
+anago_waiter_add(AnagoPages *pages, AnagoRead *read, AnagoWaiter *waiter)
 {
 	Assert(read->state == READ_WANTED || read->state == READ_INFLIGHT);
 	Assert(!waiter->waiting && waiter->read == NULL);
@@ -136,7 +136,7 @@ read_alloc(AnagoPages *pages)
 	return dlist_container(AnagoRead, node, dlist_pop_head_node(&pages->free));
 }
 
-/* (free) -> WANTED.  A waiter must join. */
+/* (free) -> WANTED.  A waiter must be added. */
 AnagoRead *
 anago_read_want(AnagoPages *pages, Relation rel, const AnagoBlockKey *key,
 				uint8 priority)

@@ -128,8 +128,8 @@ extern void anago_reads_free_all(AnagoPages *pages);
 extern AnagoRead *anago_read_dequeue(AnagoPages *pages);
 extern void anago_read_requeue(AnagoPages *pages, AnagoRead *read);
 
-/* A waiter joins a WANTED or INFLIGHT read, or leaves its list of waiters. */
-extern void anago_waiter_join(AnagoPages *pages, AnagoRead *read, AnagoWaiter *waiter);
+/* Add a waiter to a WANTED or INFLIGHT read, or take it off its list of waiters. */
+extern void anago_waiter_add(AnagoPages *pages, AnagoRead *read, AnagoWaiter *waiter);
 extern void anago_waiter_unlink(AnagoWaiter *waiter);
 
 #endif							/* ANAGO_READ_H */

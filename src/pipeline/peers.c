@@ -114,7 +114,7 @@ blocks_used(const AnagoPipeline *pipeline)
 	return run->hits + run->collected + run->sync_reads;
 }
 
-/* Blocks that were used since the last time count for who would join. */
+/* Blocks that were used since the last time count for who would begin. */
 static void
 tell_used(AnagoPipeline *pipeline)
 {

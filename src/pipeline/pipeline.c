@@ -272,7 +272,7 @@ start(AnagoPipeline *pipeline)
 	if (pipeline->sched == NULL)
 		begin_engine(pipeline);
 	expect_rows(pipeline);
-	/* a participant is yet to join the others */
+	/* a participant begins when it may */
 	if (pipeline->peers.share == NULL)
 		pipeline->ops[0]->kind->start(pipeline->ops[0]);
 }
@@ -321,10 +321,10 @@ let_go(AnagoPipeline *pipeline)
 }
 
 static void
-join(AnagoPipeline *pipeline)
+begin_work(AnagoPipeline *pipeline)
 {
-	anago_share_join(pipeline->peers.share);
-	pipeline->peers.joined = true;
+	anago_share_begin(pipeline->peers.share);
+	pipeline->peers.begun = true;
 	if (!anago_share_stopped(pipeline->peers.share))
 		pipeline->ops[0]->kind->start(pipeline->ops[0]);
 }
@@ -337,8 +337,8 @@ next_shared(AnagoPipeline *pipeline)
 	bool		row;
 
 	anago_share_cross(share);
-	if (!pipeline->peers.joined)
-		join(pipeline);
+	if (!pipeline->peers.begun)
+		begin_work(pipeline);
 	do
 		row = !anago_share_stopped(share) && anago_sched_run(pipeline->sched);
 	while (!row && anago_peers_more(pipeline));
@@ -442,7 +442,7 @@ anago_pipeline_leave(AnagoPipeline *pipeline)
 	pipeline->peers.share = NULL;
 	pipeline->peers.in_parts = pipeline->peers.in_order = false;
 	pipeline->peers.give_to = -1;
-	pipeline->peers.joined = false;
+	pipeline->peers.begun = false;
 	pipeline->exhausted = true;
 }
 

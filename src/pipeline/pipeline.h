@@ -62,7 +62,7 @@ extern void anago_pipeline_set_segment(AnagoPipeline *pipeline, AnagoSegment *se
 									   AnagoCounters *published);
 
 /*
- * Take part no longer, if this process does: no more rows come until a rescan.
+ * Be no participant any more: no more rows come until a rescan.
  * Shutdown: the segment goes, too.
  */
 extern void anago_pipeline_leave(AnagoPipeline *pipeline);

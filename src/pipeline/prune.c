@@ -180,19 +180,19 @@ anago_pruner_create(AnagoPipeline *pipeline, const AnagoPruneDesc *desc, int nme
 static void
 find_in_level(AnagoPruner *pruner, Level *level)
 {
-	Bitmapset  *parts;
-	int			part = -1;
+	Bitmapset  *partitions;
+	int			which = -1;
 
 	if (level->steps == NIL)
-		parts = level->nparts == 0 ? NULL : bms_add_range(NULL, 0, level->nparts - 1);
+		partitions = level->nparts == 0 ? NULL : bms_add_range(NULL, 0, level->nparts - 1);
 	else
-		parts = get_matching_partitions(&level->context, level->steps);
-	while ((part = bms_next_member(parts, part)) >= 0)
+		partitions = get_matching_partitions(&level->context, level->steps);
+	while ((which = bms_next_member(partitions, which)) >= 0)
 	{
-		if (level->members[part] >= 0)
-			pruner->found = bms_add_member(pruner->found, level->members[part]);
-		else if (level->levels[part] >= 0)
-			find_in_level(pruner, &pruner->levels[level->levels[part]]);
+		if (level->members[which] >= 0)
+			pruner->found = bms_add_member(pruner->found, level->members[which]);
+		else if (level->levels[which] >= 0)
+			find_in_level(pruner, &pruner->levels[level->levels[which]]);
 	}
 }
 

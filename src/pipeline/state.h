@@ -38,9 +38,9 @@ typedef struct AnagoPeers
 	AnagoPool  *pool;			/* with it */
 	int			participant;	/* in it */
 	bool		patient;		/* as for anago_share_attach */
-	bool		joined;			/* this process takes part in the work, too */
+	bool		begun;			/* this process works, too */
 	int64		used;			/* blocks that the quota knows of */
-	AnagoShare *share;			/* while this process takes part */
+	AnagoShare *share;			/* while it is a participant */
 	bool		in_parts;		/* anago.mode = static, with a share */
 	bool		in_order;		/* each process gives its rows in order, with a
 								 * share */

@@ -349,10 +349,10 @@ anago_resident_cost(PlannerInfo *root, const AnagoPathStep *step)
 }
 
 AnagoPrice
-anago_price_part(PlannerInfo *root, const AnagoPathStep *step, double part)
+anago_price_fraction(PlannerInfo *root, const AnagoPathStep *step, double fraction)
 {
 	IndexPath  *ipath = step->ipath;
-	double		tuples = part * (step->dive.known ? step->dive.entries :
+	double		tuples = fraction * (step->dive.known ? step->dive.entries :
 								 tuples_fetched(ipath));
 	ScanIo		io;
 
@@ -360,7 +360,7 @@ anago_price_part(PlannerInfo *root, const AnagoPathStep *step, double part)
 	scan_io_of(root, ipath, tuples / Max(ipath->path.parent->tuples, 1.0),
 			   io.correlated, &io);
 	return price_scan(step, cpu_cost_of(root, ipath, tuples,
-										ipath->path.rows * part), &io, tuples);
+										ipath->path.rows * fraction), &io, tuples);
 }
 
 /*

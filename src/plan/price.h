@@ -38,9 +38,9 @@ extern Cost anago_step_io(PlannerInfo *root, const AnagoPathStep *step);
 /* The first step, without startup. */
 extern AnagoPrice anago_price_scan(PlannerInfo *root, AnagoPathStep *step);
 
-/* Of that scan, which has been priced, such a part: 0 to 1. */
-extern AnagoPrice anago_price_part(PlannerInfo *root, const AnagoPathStep *step,
-								   double part);
+/* Of that scan, which has been priced, such a fraction: 0 to 1. */
+extern AnagoPrice anago_price_fraction(PlannerInfo *root, const AnagoPathStep *step,
+								   double fraction);
 
 /*
  * Of core's price of a scan that is not ours, what AnagoPrice has as resident.

@@ -5,7 +5,7 @@
  *
  * Core takes the cost of some of a path's rows to be
  *
- *		startup_cost + (total_cost - startup_cost) * part
+ *		startup_cost + (total_cost - startup_cost) * fraction
  *
  * Reads overlap, and so cost less, only where there are many of them.  A
  * pipeline of which not all rows may be wanted begins with one task at a time,
@@ -100,7 +100,7 @@ anago_price_first_rows(PlannerInfo *root, AnagoPath *apath)
 	const Path *core = &step->ipath->path;
 	Path	   *path = &apath->cpath.path;
 	Cost		begin = path->startup_cost - core->startup_cost;
-	double		part;
+	double		fraction;
 	Cost		of_core;
 	AnagoPrice	price;
 	double		scale;
@@ -110,15 +110,15 @@ anago_price_first_rows(PlannerInfo *root, AnagoPath *apath)
 		!bms_equal(path->parent->relids, root->all_baserels) ||
 		!anago_may_stop(root, path->pathkeys))
 		return;
-	part = root->limit_tuples / path->rows;
-	of_core = (core->total_cost - core->startup_cost) * part;
-	price = anago_price_part(root, step, part);
+	fraction = root->limit_tuples / path->rows;
+	of_core = (core->total_cost - core->startup_cost) * fraction;
+	price = anago_price_fraction(root, step, fraction);
 	if (price.core <= of_core)
 		return;
 	scale = of_core / price.core;
 	run = path->total_cost - path->startup_cost;
 	path->startup_cost = core->startup_cost + begin * scale;
-	path->total_cost = path->startup_cost + scale / part *
+	path->total_cost = path->startup_cost + scale / fraction *
 		(price.ours * (1 + ANAGO_ORDER_PART) +
 		 root->limit_tuples * cpu_operator_cost);
 	if (run > 0)

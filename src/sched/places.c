@@ -134,7 +134,7 @@ anago_order_before(AnagoOrder *order, AnagoPlace *place)
 }
 
 void
-anago_place_join(AnagoPlace *place, int depth)
+anago_place_enter(AnagoPlace *place, int depth)
 {
 	place->tasks++;
 	place->live[depth]++;
@@ -172,7 +172,7 @@ is_empty(const AnagoPlace *place)
 }
 
 void
-anago_place_part(AnagoOrder *order, AnagoPlace *place, int depth)
+anago_place_leave(AnagoOrder *order, AnagoPlace *place, int depth)
 {
 	Assert(place->tasks > 0 && place->live[depth] > 0);
 	place->tasks--;

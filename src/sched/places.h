@@ -96,8 +96,8 @@ extern AnagoPlace *anago_order_last(AnagoOrder *order);
 extern AnagoPlace *anago_order_before(AnagoOrder *order, AnagoPlace *place);
 
 /* A task of that depth has the place; has it no longer. */
-extern void anago_place_join(AnagoPlace *place, int depth);
-extern void anago_place_part(AnagoOrder *order, AnagoPlace *place, int depth);
+extern void anago_place_enter(AnagoPlace *place, int depth);
+extern void anago_place_leave(AnagoOrder *order, AnagoPlace *place, int depth);
 
 /* Places at the head without task or row go.  True: there is another head. */
 extern bool anago_order_advance(AnagoOrder *order);

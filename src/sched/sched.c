@@ -258,7 +258,7 @@ anago_sched_retire(AnagoSched *sched)
 static void
 leave_place(AnagoSched *sched, AnagoTask *task)
 {
-	anago_place_part(sched->order, task->place, task->depth);
+	anago_place_leave(sched->order, task->place, task->depth);
 	task->place = NULL;
 	anago_sched_retire(sched);
 }
@@ -500,7 +500,7 @@ inherit_place(AnagoSched *sched, AnagoTask *task)
 {
 	task->place = sched->running != NULL ? sched->running->place :
 		anago_order_last(sched->order);
-	anago_place_join(task->place, task->depth);
+	anago_place_enter(task->place, task->depth);
 }
 
 AnagoTask *
@@ -540,8 +540,8 @@ anago_sched_become(AnagoSched *sched, AnagoTask *task,
 	count_in(sched, depth);
 	if (task->place != NULL)
 	{
-		anago_place_join(task->place, depth);
-		anago_place_part(sched->order, task->place, task->depth);
+		anago_place_enter(task->place, depth);
+		anago_place_leave(sched->order, task->place, task->depth);
 	}
 	unstall(sched, task->depth);
 	task->ops = ops;
@@ -556,8 +556,8 @@ anago_sched_own_place(AnagoSched *sched, AnagoTask *task)
 	AnagoPlace *of_parent = task->place;
 
 	task->place = anago_order_before(sched->order, of_parent);
-	anago_place_join(task->place, task->depth);
-	anago_place_part(sched->order, of_parent, task->depth);
+	anago_place_enter(task->place, task->depth);
+	anago_place_leave(sched->order, of_parent, task->depth);
 }
 
 AnagoOrder *

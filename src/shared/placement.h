@@ -87,7 +87,7 @@ extern bool anago_placement_cpus(const AnagoTopology *topology,
 /* worker_node.c */
 
 /*
- * Called by each parallel worker that joins a query, before it allocates what
+ * Called by each parallel worker of a query, before it allocates what
  * it will work with.  The first call of a process counts, whichever part of
  * the plan it comes from.  Outside of parallel workers nothing happens, as a
  * user's own backend is never moved.

@@ -3,10 +3,10 @@
  * quota.h
  *	  How many rows the processes of one query are wanted to give together.
  *
- * A query that may stop early is begun by one process.  Another one joins when
+ * A query that may stop early is begun by one process.  Another one begins when
  * what the others have read is so much that what it reads to begin with does
  * not matter beside that; the leader, who has to be there for the others' rows
- * anyway, joins at once.
+ * anyway, begins at once.
  *
  * Where the number of rows is known, and all that are given are wanted in
  * whatever order they come, each process counts those that it gives, and all
@@ -21,15 +21,15 @@
 
 #include "port/atomics.h"
 
-/* Blocks that were used for each process that works, before one more joins. */
-#define ANAGO_BLOCKS_TO_JOIN	32
+/* Blocks that were used for each process that works, before one more begins. */
+#define ANAGO_BLOCKS_TO_BEGIN	32
 
 typedef struct AnagoQuota
 {
 	bool		may_stop;		/* not all rows may come to be wanted */
 	bool		together;		/* `wanted` is of all processes, else of each */
 	int64		wanted;			/* rows at most, or 0: not known */
-	pg_atomic_uint32 joined;	/* processes that have begun */
+	pg_atomic_uint32 begun;		/* processes */
 	pg_atomic_uint64 used;		/* blocks, by all */
 	pg_atomic_uint64 given;		/* rows, if `together` */
 } AnagoQuota;
@@ -40,7 +40,7 @@ anago_quota_init(AnagoQuota *quota, bool may_stop, int64 wanted, bool together)
 	quota->may_stop = may_stop;
 	quota->together = together && wanted > 0;
 	quota->wanted = wanted;
-	pg_atomic_init_u32(&quota->joined, 0);
+	pg_atomic_init_u32(&quota->begun, 0);
 	pg_atomic_init_u64(&quota->used, 0);
 	pg_atomic_init_u64(&quota->given, 0);
 }
@@ -59,23 +59,23 @@ anago_quota_left(AnagoQuota *quota)
 {
 	int64		left = quota->wanted - (int64) pg_atomic_read_u64(&quota->given);
 
-	return Max(left / Max(pg_atomic_read_u32(&quota->joined), 1), 1);
+	return Max(left / Max(pg_atomic_read_u32(&quota->begun), 1), 1);
 }
 
 /* May one more process begin?  If so, it has. */
 static inline bool
-anago_quota_join(AnagoQuota *quota, bool at_once)
+anago_quota_begin(AnagoQuota *quota, bool at_once)
 {
-	uint32		joined = pg_atomic_read_u32(&quota->joined);
+	uint32		begun = pg_atomic_read_u32(&quota->begun);
 
 	do
 	{
 		if (quota->may_stop && !at_once &&
 			pg_atomic_read_u64(&quota->used) <
-			(uint64) joined * ANAGO_BLOCKS_TO_JOIN)
+			(uint64) begun * ANAGO_BLOCKS_TO_BEGIN)
 			return false;
-	} while (!pg_atomic_compare_exchange_u32(&quota->joined, &joined,
-											 joined + 1));
+	} while (!pg_atomic_compare_exchange_u32(&quota->begun, &begun,
+											 begun + 1));
 	return true;
 }
 

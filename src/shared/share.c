@@ -259,19 +259,19 @@ anago_share_wait(AnagoShare *share)
  * begins in any case; a row may have been handed to it, too.
  */
 static void
-wait_to_join(AnagoShare *share)
+wait_to_begin(AnagoShare *share)
 {
 	AnagoSegment *segment = share->segment;
 	int			naps = 0;
 
 	ConditionVariablePrepareToSleep(&segment->changed);
 	while (!anago_share_stopped(share) &&
-		   !anago_quota_join(&segment->quota, false))
+		   !anago_quota_begin(&segment->quota, false))
 	{
 		if (!worth_waiting(share, &naps) ||
 			!anago_mailbox_is_empty(anago_share_self(share)))
 		{
-			(void) anago_quota_join(&segment->quota, true);
+			(void) anago_quota_begin(&segment->quota, true);
 			break;
 		}
 		ConditionVariableTimedSleep(&segment->changed, NAP_MS,
@@ -281,12 +281,12 @@ wait_to_join(AnagoShare *share)
 }
 
 void
-anago_share_join(AnagoShare *share)
+anago_share_begin(AnagoShare *share)
 {
-	if (anago_quota_join(&share->segment->quota, share->me == 0))
+	if (anago_quota_begin(&share->segment->quota, share->me == 0))
 		return;
 	begin_waiting(share);
-	wait_to_join(share);
+	wait_to_begin(share);
 	end_waiting(share);
 }
 

@@ -58,7 +58,7 @@ anago_share_stopped(const AnagoShare *share)
  * Begin to work, as soon as that is worth it (quota.h).  Interruptible; wait
  * event AnagoWork.
  */
-extern void anago_share_join(AnagoShare *share);
+extern void anago_share_begin(AnagoShare *share);
 
 /* The run loop is entered or left, or left for a child plan's code. */
 static inline void

@@ -35,7 +35,7 @@ anago_fan_has_next(const AnagoProbe *probe)
 }
 
 static inline void
-anago_fan_join(AnagoFan *fan, AnagoProbe *probe)
+anago_fan_add(AnagoFan *fan, AnagoProbe *probe)
 {
 	probe->fan = fan;
 	probe->done = fan->done;

@@ -158,7 +158,7 @@ make_probe(AnagoFan *fan, AnagoRow *row)
 		member(members, fan->which[fan->next++]);
 	AnagoProbe *probe = anago_probe_make(step, row);
 
-	anago_fan_join(fan, probe);
+	anago_fan_add(fan, probe);
 	return probe;
 }
 
