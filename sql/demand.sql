@@ -39,73 +39,19 @@ insert into dem_query values
 	('constant list', format('select id, pad from dem1 where k = any (%L::int[])',
 							 (select array_agg(g) from generate_series(0, 11000, 2) g)));
 
--- What does a query read before it stops?  Every page that stock looks at
--- counts, as in a cold cache; simulated reads make each of ours count, too.
-create function dem_read(query text, out pages bigint, out ours boolean, out workers boolean)
-language plpgsql as $$
-declare
-	plan jsonb;
-begin
-	execute 'explain (analyze, buffers, costs off, timing off, format json) ' || query into plan;
-	ours := plan::text ~ 'Anago(Scan|Join)';
-	if ours then
-		select sum(n::bigint) into pages from unnest('{"Reads Issued", "Synchronous Reads"}'::text[]) name,
-			jsonb_path_query(plan, format('strict $.** ? (@."Node Type" == "Custom Scan").%I', name)::jsonpath) n;
-		workers := coalesce((jsonb_path_query_first(plan, 'strict $.**."Workers Launched"'))::int > 0, false);
-	else
-		pages := (plan->0->'Plan'->>'Shared Hit Blocks')::bigint +
-			(plan->0->'Plan'->>'Shared Read Blocks')::bigint;
-	end if;
-end $$;
-
--- Rows come in another order than stock's, so that a filter may drop more or
--- fewer of the first ones: the mean of several runs is what counts, and filters
--- are such as let one of the first rows of the index pass where it is to be
+-- Filters are such as let one of the first rows of the index pass where it is to be
 -- expected.
-create function dem_stop(query text, workers int, runs int, limits int[],
-	out most text, out anago boolean, out in_workers boolean)
-language plpgsql as $$
-declare
-	stock record;
-	ours record;
-	pages bigint;
-	n int;
-begin
-	most := 'bounded';
-	anago := true;
-	in_workers := false;
-	foreach n in array limits loop
-		set anago.enable = off;
-		set max_parallel_workers_per_gather = 0;
-		select * into stock from dem_read(query || ' limit ' || n);
-		set anago.enable = on;
-		perform set_config('max_parallel_workers_per_gather', workers::text, false);
-		pages := 0;
-		for seed in 1 .. runs loop
-			perform set_config('anago.sim_seed', (n * runs + seed)::text, false);
-			select * into ours from dem_read(query || ' limit ' || n);
-			anago := anago and ours.ours;
-			in_workers := in_workers or ours.workers;
-			pages := pages + ours.pages;
-		end loop;
-		if pages > runs * (stock.pages + greatest(16, stock.pages)) then
-			most := format('limit %s: %s pages, stock %s', n, pages / runs, stock.pages);
-			raise notice '%: %', query, most;
-		end if;
-	end loop;
-end $$;
-
 set anago.debug_force = on;
 set anago.io_method = sim;
 set anago.sim_hit_rate = 0;
 set anago.sim_delay = 20;
-select name, s.* from dem_query,
-	dem_stop(query, 0, 6, '{1, 2, 5, 20, 50, 100, 500, 1000, 5000, 10000}') s;
+select name, most, anago, in_workers from dem_query,
+	anago_stop(query, 0, 1, 6, '{1, 2, 5, 20, 50, 100, 500, 1000, 5000, 10000}') s;
 set parallel_setup_cost = 0;
 set parallel_tuple_cost = 0;
-select name, s.* from dem_query, dem_stop(query, 3, 4, '{1, 2, 5, 20, 100, 1000, 10000}') s;
+select name, most, anago, in_workers from dem_query, anago_stop(query, 3, 1, 4, '{1, 2, 5, 20, 100, 1000, 10000}') s;
 set parallel_leader_participation = off;
-select name, s.* from dem_query, dem_stop(query, 3, 4, '{1, 20, 1000}') s where name in ('scan', 'join');
+select name, most, anago, in_workers from dem_query, anago_stop(query, 3, 1, 4, '{1, 20, 1000}') s where name in ('scan', 'join');
 
 -- What workers have counted is shown, also where a LIMIT has ended them: the
 -- leader takes no part here.
@@ -166,4 +112,4 @@ commit;
 
 reset all;
 drop table dem1, dem2, dem3, dem_query;
-drop function dem_read, dem_stop, dem_workers, dem_ahead;
+drop function dem_workers, dem_ahead;

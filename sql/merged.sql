@@ -2,29 +2,6 @@
 -- merges them.
 load 'anago';
 
--- Rows of stock in the same order, or (where rows may be equal by the order) the
--- values of `keys` in that order, and the same rows; and the plan merges what
--- processes give of ours, and sorts nothing.
-create function mrg_same(query text, keys text,
-						 out same boolean, out rows bigint, out merged boolean)
-language plpgsql as $$
-declare
-	keys_query text := format($q$select coalesce(array_agg(row(%s)::text), '{}') from (%s) r$q$, keys, query);
-	rows_query text := format($q$select coalesce(array_agg(r::text), '{}') from (%s) r$q$, query);
-begin
-	select c.same, c.rows into same, rows
-		from anago_compare('{}', array[keys_query], query, true) c;
-	if query !~ 'limit|fetch' then
-		same := same and (anago_compare('{}', array[rows_query], query, false)).same;
-	end if;
-	perform set_config('anago.enable', 'on', true);
-	perform set_config('anago.debug_force', 'on', true);
-	select bool_or(line ~ 'Gather Merge') and bool_or(line ~ 'Parallel Custom Scan .Anago')
-			and bool_or(line ~ 'Order Kept') and not bool_or(line ~ '^ *(->  )?(Incremental )?Sort *$')
-		into merged from anago_plan(query) line;
-	perform set_config('anago.enable', 'off', true);
-end $$;
-
 -- A merge costs nothing, and a sort cannot be had.
 create function mrg_settings(leader text, workers text) returns void language sql as $$
 	select set_config(name, value, false) from (values
@@ -138,18 +115,22 @@ insert into mrg_query (query, keys) values
 	-- groups
 	('select a, count(*), sum(id) from mrg1 where a > 20 group by a order by a', 'a'),
 	('select distinct a from mrg1 where a > 20 order by a', 'a');
-select n, s.* from mrg_query, mrg_same(query, keys) s order by n;
+select n, s.same, s.rows, s.merged from mrg_query, anago_same_keys(query, keys) s order by n;
 
 -- the leader only merges; static mode; fewer workers than planned, and none
 create function mrg_others(out other text, out rows numeric) returns record language sql as $$
 	select string_agg(query, '; ') filter (where not s.same), sum(s.rows)
-	from mrg_query, mrg_same(query, keys) s where n % 4 = 3
+	from mrg_query, anago_same_keys(query, keys) s where n % 4 = 3
 $$;
 select count(*) from mrg_settings('off', '3');
 select * from mrg_others();
-insert into anago_variant values ('static', '{"anago.mode": "static"}');
+create table mrg_variant as select * from anago_variant;
+delete from anago_variant;
+insert into anago_variant select name, settings || '{"anago.mode": "static"}' from mrg_variant
+	where name in ('ooo', 'sim 2');
 select * from mrg_others();
-delete from anago_variant where name = 'static';
+delete from anago_variant;
+insert into anago_variant select * from mrg_variant;
 set max_parallel_workers = 1;
 select * from mrg_others();
 set max_parallel_workers = 0;
@@ -164,7 +145,7 @@ set enable_mergejoin = on;
 set enable_nestloop = off;
 set enable_sort = on;
 set cpu_operator_cost = 1e-6;
-select same, rows from mrg_same('select o.a, o.id, y.id as i2 from mrg1 o left join mrg7 y on y.a = o.a where o.a > 700
+select same, rows from anago_same_keys('select o.a, o.id, y.id as i2 from mrg1 o left join mrg7 y on y.a = o.a where o.a > 700
 	and exists (select from mrg2 z where z.ref = o.id + coalesce(y.v, 0)) order by o.a', 'a');
 set anago.enable = on;
 set anago.debug_force = on;
@@ -177,9 +158,9 @@ select count(*) from mrg_settings('on', '2');
 
 -- run again and again, to its end and not
 set enable_memoize = off;
-select same, rows, merged from mrg_same('select x, s.a, s.id from generate_series(0, 5) x left join
+select same, rows, merged from anago_same_keys('select x, s.a, s.id from generate_series(0, 5) x left join
 	(select a, id from mrg1 where a > 500 order by a offset 0) s on s.a % 6 <> x and s.id % 9 = x', 'x, a');
-select same, rows, merged from mrg_same('select x, s.a from generate_series(0, 5) x left join
+select same, rows, merged from anago_same_keys('select x, s.a from generate_series(0, 5) x left join
 	(select a from mrg1 where a > 500 order by a limit 40) s on s.a % 6 <> x', 'x, a');
 
 -- an error of one row, whoever comes to it; the next query is right
@@ -200,57 +181,15 @@ select count(*), sum(a) from (select a from mrg1 where a > 3 order by a offset 0
 
 -- A merge has no row before each process has given one, and each may come to give
 -- as many as are wanted.  So its pages are bounded by those of as many processes of
--- stock.  Stock counts what it looks at; simulated reads make each of ours count.
-create function mrg_read(query text, out pages bigint, out merged boolean) language plpgsql as $$
-declare
-	plan jsonb;
-begin
-	execute 'explain (analyze, buffers, costs off, timing off, format json) ' || query into plan;
-	merged := plan::text ~ 'Gather Merge';
-	if plan::text ~ 'Anago' then
-		select sum(n::bigint) into pages from unnest('{"Reads Issued", "Synchronous Reads"}'::text[]) name,
-			jsonb_path_query(plan, format('strict $.** ? (@."Node Type" == "Custom Scan").%I', name)::jsonpath) n;
-	else
-		merged := false;
-		pages := (plan->0->'Plan'->>'Shared Hit Blocks')::bigint +
-			(plan->0->'Plan'->>'Shared Read Blocks')::bigint;
-	end if;
-end $$;
-create function mrg_stop(query text, out most text, out merged boolean) language plpgsql as $$
-declare
-	stock record;
-	ours record;
-	pages bigint;
-	n int;
-begin
-	most := 'bounded';
-	merged := true;
-	foreach n in array '{1, 2, 5, 20, 50, 100, 500, 1000, 5000, 10000}'::int[] loop
-		set anago.enable = off;
-		set max_parallel_workers_per_gather = 0;
-		select * into stock from mrg_read(query || ' limit ' || n);
-		set anago.enable = on;
-		set max_parallel_workers_per_gather = 2;
-		pages := 0;
-		for seed in 1 .. 3 loop
-			perform set_config('anago.sim_seed', (n * 3 + seed)::text, false);
-			select * into ours from mrg_read(query || ' limit ' || n);
-			merged := merged and ours.merged;
-			pages := pages + ours.pages;
-		end loop;
-		if pages > 3 * 3 * (stock.pages + greatest(16, stock.pages)) then
-			most := format('limit %s: %s pages, one process of stock %s', n, pages / 3, stock.pages);
-		end if;
-	end loop;
-end $$;
+-- stock.
 set anago.io_method = sim;
 set anago.sim_hit_rate = 0;
 set anago.sim_delay = 20;
 set enable_seqscan = off;
 set enable_bitmapscan = off;
-select * from mrg_stop('select k, id, pad from mrg3 where k > 40 order by k');
-select * from mrg_stop('select k, id, pad from mrg3 order by k desc');
-select * from mrg_stop('select k, mrg3.id, v, mrg2.id from mrg3 join mrg2 on ref = mrg3.id order by k');
+select most, merged from anago_stop('select k, id, pad from mrg3 where k > 40 order by k', 2, 3, 3, '{1, 2, 5, 20, 50, 100, 500, 1000, 5000, 10000}');
+select most, merged from anago_stop('select k, id, pad from mrg3 order by k desc', 2, 3, 3, '{1, 2, 5, 20, 50, 100, 500, 1000, 5000, 10000}');
+select most, merged from anago_stop('select k, mrg3.id, v, mrg2.id from mrg3 join mrg2 on ref = mrg3.id order by k', 2, 3, 3, '{1, 2, 5, 20, 50, 100, 500, 1000, 5000, 10000}');
 
-drop table mrg1, mrg2, mrg3, mrg4, mrg5, mrg6, mrg7, mrg_query;
-drop function mrg_same, mrg_settings, mrg_plan, mrg_others, mrg_error, mrg_read, mrg_stop;
+drop table mrg1, mrg2, mrg3, mrg4, mrg5, mrg6, mrg7, mrg_query, mrg_variant;
+drop function mrg_settings, mrg_plan, mrg_others, mrg_error;

@@ -64,6 +64,14 @@ language sql as $$
 	from anago_plan(statement) line
 $$;
 
+-- What the order of rows is compared by: all of a row, or what stands before the
+-- mark that anago_same_keys() puts into it.
+create function anago_order_of(rows text[]) returns text[]
+language sql as $$
+	select array_agg(split_part(r, e'\x01', 1) order by n)
+	from unnest(rows) with ordinality u(r, n)
+$$;
+
 -- Compare two lists of rows; tell the first few differences.
 create function anago_differ(query text, variant text, stock text[], ours text[],
 							 ordered boolean) returns boolean
@@ -71,10 +79,12 @@ language plpgsql as $$
 declare
 	missing text[];
 	extra text[];
+	as_stock text[] := anago_order_of(stock);
+	as_ours text[] := anago_order_of(ours);
 begin
-	if ordered and stock is distinct from ours and
-		(select array_agg(r order by r) from unnest(stock) r) is not distinct from
-		(select array_agg(r order by r) from unnest(ours) r)
+	if ordered and as_stock is distinct from as_ours and
+		(select array_agg(r order by r) from unnest(as_stock) r) is not distinct from
+		(select array_agg(r order by r) from unnest(as_ours) r)
 	then
 		raise warning 'other order of rows'
 			using detail = format('variant: %s; query: %s', variant, query);
@@ -169,6 +179,28 @@ language sql as $$
 		query, true)
 $$;
 
+-- Same rows, and the values of `keys` in the same order?  Rows with the same keys
+-- may come in any order, which LIMIT can tell: there the keys alone count.
+-- kept: the plan keeps an order of ours and sorts nothing; merged: that of several
+-- processes.
+create function anago_same_keys(query text, keys text, out same boolean, out rows bigint,
+								out kept boolean, out merged boolean)
+language plpgsql as $$
+declare
+	behind text := case when query ~ 'limit|fetch' then '' else $q$ || e'\x01' || r::text$q$ end;
+begin
+	select c.same, c.rows into same, rows from anago_compare('{}', array[format(
+		$q$select coalesce(array_agg(row(%s)::text%s), '{}') from (%s) r$q$, keys, behind, query)],
+		query, true) c;
+	perform set_config('anago.enable', 'on', true);
+	perform set_config('anago.debug_force', 'on', true);
+	select bool_or(line ~ 'Order Kept') and not bool_or(line ~ '^ *(->  )?(Incremental )?Sort *$'),
+			bool_or(line ~ 'Gather Merge') and bool_or(line ~ 'Parallel Custom Scan .Anago')
+		into kept, merged from anago_plan(query) line;
+	merged := merged and kept;
+	perform set_config('anago.enable', 'off', true);
+end $$;
+
 -- Same rows of a prepared statement with a generic plan, executed once for
 -- each list of arguments?
 create function anago_same_prepared(query text, types text, variadic arguments text[],
@@ -200,5 +232,65 @@ begin
 					'(SubPlan|InitPlan|method=|"I/O Method":) ?[^ ]+', '\1') as part
 				from regexp_split_to_table(line, E'\n') part
 				where part !~ '(Disabled|Replaces|Index Searches|In Flight|Latency|Tasks: \d+ .*Memory)') x;
+	end loop;
+end $$;
+
+-- What does a query read before it stops?  Every page that stock looks at
+-- counts, as in a cold cache; simulated reads make each of ours count, too.
+create function anago_read(query text, out pages bigint, out ours boolean,
+						   out workers boolean, out merged boolean)
+language plpgsql as $$
+declare
+	plan jsonb;
+begin
+	execute 'explain (analyze, buffers, costs off, timing off, format json) ' || query into plan;
+	ours := plan::text ~ 'Anago(Scan|Join)';
+	merged := plan::text ~ 'Gather Merge';
+	if ours then
+		select sum(n::bigint) into pages from unnest('{"Reads Issued", "Synchronous Reads"}'::text[]) name,
+			jsonb_path_query(plan, format('strict $.** ? (@."Node Type" == "Custom Scan").%I', name)::jsonpath) n;
+		workers := coalesce((jsonb_path_query_first(plan, 'strict $.**."Workers Launched"'))::int > 0, false);
+	else
+		pages := (plan->0->'Plan'->>'Shared Hit Blocks')::bigint +
+			(plan->0->'Plan'->>'Shared Read Blocks')::bigint;
+	end if;
+end $$;
+
+-- Under each limit, does a query read at most twice the pages that one process of
+-- stock does, or 16 more, for each of so many processes?  Rows may come in another
+-- order than stock's, so that a filter drops more or fewer of the first ones: the
+-- mean of several runs is what counts.
+create function anago_stop(query text, workers int, processes int, runs int, limits int[],
+						   out most text, out anago boolean, out in_workers boolean, out merged boolean)
+language plpgsql as $$
+declare
+	stock record;
+	ours record;
+	pages bigint;
+	n int;
+begin
+	most := 'bounded';
+	anago := true;
+	in_workers := false;
+	merged := true;
+	foreach n in array limits loop
+		set anago.enable = off;
+		set max_parallel_workers_per_gather = 0;
+		select * into stock from anago_read(query || ' limit ' || n);
+		set anago.enable = on;
+		perform set_config('max_parallel_workers_per_gather', workers::text, false);
+		pages := 0;
+		for seed in 1 .. runs loop
+			perform set_config('anago.sim_seed', (n * runs + seed)::text, false);
+			select * into ours from anago_read(query || ' limit ' || n);
+			anago := anago and ours.ours;
+			in_workers := in_workers or ours.workers;
+			merged := merged and ours.merged;
+			pages := pages + ours.pages;
+		end loop;
+		if pages > runs * processes * (stock.pages + greatest(16, stock.pages)) then
+			most := format('limit %s: %s pages, one process of stock %s', n, pages / runs, stock.pages);
+			raise notice '%: %', query, most;
+		end if;
 	end loop;
 end $$;
