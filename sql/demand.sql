@@ -110,6 +110,20 @@ close dem_cursor;
 select count(*) from dem1 where k between 10 and 2000;
 commit;
 
+-- Where a handful of rows is wanted nothing overlaps: the plan is core's, and no
+-- node of ours is put in.
+set anago.debug_force = off;
+set anago.io_method = default;
+set anago.io_gain = 8;
+set anago.residency = off;
+set anago.enable = on;
+create function dem_ours(query text) returns boolean language sql as $$
+	select bool_or(line ~ 'Anago') from anago_plan(query) line
+$$;
+select n as limit, dem_ours('select id, pad from dem1 where k >= 0 order by k limit ' || n) as scan,
+	dem_ours('select dem1.id, dem2.pad from dem1 join dem2 on dem2.ref = dem1.ref where k >= 0 order by k limit ' || n) as join
+	from unnest(array[1, 3, 1000]) n;
+
 reset all;
 drop table dem1, dem2, dem3, dem_query;
-drop function dem_workers, dem_ahead;
+drop function dem_workers, dem_ahead, dem_ours;

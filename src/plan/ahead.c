@@ -29,7 +29,11 @@
 #include "plan/changes.h"
 #include "plan/looks.h"
 
-/* Fewer rows are not worth a node. */
+/*
+ * Fewer rows are not worth a node.  The first row passes before looks begin, then a
+ * few are held, which for the last ones is in vain; and making looks ready takes as
+ * long as some reads.
+ */
 #define FEWEST_ROWS		8
 
 typedef struct PlaceCxt
@@ -38,6 +42,7 @@ typedef struct PlaceCxt
 	Bitmapset  *of_rows;		/* parameters that rows set, */
 	Bitmapset  *of_initplans;	/* and initplans, */
 	bool		restless;		/* of which one may not be run ahead of demand */
+	List	   *limited;		/* plans of which a LIMIT wants few rows */
 	int			last_id;		/* greatest plan_node_id */
 	bool		may_cut;		/* scans may be cut for the sake of subqueries */
 } PlaceCxt;
@@ -167,6 +172,65 @@ see_subplans(Node *node, PlaceCxt *cxt)
 	return expression_tree_walker(node, see_subplans, cxt);
 }
 
+/* Those that a LIMIT lets pass, or 0 if that is not known. */
+static double
+rows_of_limit(const Limit *limit)
+{
+	const Node *given[] = {limit->limitCount, limit->limitOffset};
+	double		rows = 0;
+
+	for (int i = 0; i < lengthof(given); i++)
+	{
+		if (i > 0 && given[i] == NULL)
+			continue;
+		if (given[i] == NULL || !IsA(given[i], Const) ||
+			((const Const *) given[i])->constisnull)
+			return 0;
+		rows += DatumGetInt64(((const Const *) given[i])->constvalue);
+	}
+	return rows;
+}
+
+/* Whose rows a node passes on one by one, or makes its own of; NULL: nobody's. */
+static Plan *
+passes_on(const Plan *plan)
+{
+	switch (nodeTag(plan))
+	{
+		case T_NestLoop:
+		case T_HashJoin:
+		case T_Result:
+			return outerPlan(plan);
+		case T_SubqueryScan:
+			return ((const SubqueryScan *) plan)->subplan;
+		default:
+			return NULL;
+	}
+}
+
+/*
+ * Below a LIMIT, a join's outer side will give such a part of its rows as the join
+ * is wanted to give of its own.  How many a filter leaves out is not known.
+ */
+static void
+see_limit(const Limit *limit, PlaceCxt *cxt)
+{
+	double		wanted = rows_of_limit(limit);
+	Plan	   *plan = outerPlan(limit);
+	Plan	   *below;
+
+	if (wanted <= 0)
+		return;
+	for (; plan != NULL; plan = below)
+	{
+		if (wanted < FEWEST_ROWS && (plan->qual == NIL || passes_on(plan) != NULL))
+			cxt->limited = lappend(cxt->limited, plan);
+		below = passes_on(plan);
+		if (below != NULL)
+			wanted *= below->plan_rows / Max(plan->plan_rows, 1);
+	}
+}
+
 /* What is to be known of the whole plan first. */
 static Plan *
 see_node(Plan *plan, PlaceCxt *cxt)
@@ -175,6 +239,8 @@ see_node(Plan *plan, PlaceCxt *cxt)
 	see_initplans(plan, cxt);
 	(void) see_subplans((Node *) plan->targetlist, cxt);
 	(void) see_subplans((Node *) plan->qual, cxt);
+	if (IsA(plan, Limit))
+		see_limit((const Limit *) plan, cxt);
 	if (IsA(plan, NestLoop))
 	{
 		ListCell   *lc;
@@ -265,9 +331,10 @@ make_ahead(PlaceCxt *cxt, Plan *child, const AnagoLooks *looks)
 /* --- where it goes --- */
 
 static bool
-is_worth_it(const Plan *outer)
+is_worth_it(const Plan *rows, const PlaceCxt *cxt)
 {
-	return outer->plan_rows >= FEWEST_ROWS || anago_debug_force;
+	return anago_debug_force ||
+		(rows->plan_rows >= FEWEST_ROWS && !list_member_ptr(cxt->limited, rows));
 }
 
 /* Of an inner side that is left at its first match: how many are of use? */
@@ -304,7 +371,7 @@ place_in_nestloop(NestLoop *loop, PlaceCxt *cxt)
 	Plan	   *outer = outerPlan(loop);
 	ListCell   *lc;
 
-	if (loop->nestParams == NIL || !is_worth_it(outer))
+	if (loop->nestParams == NIL || !is_worth_it(outer, cxt))
 		return;
 	foreach(lc, loop->nestParams)
 	{
@@ -329,7 +396,7 @@ place_at_scan(Plan *scan, PlaceCxt *cxt)
 	List	   *qual;
 	Plan	   *ahead;
 
-	if (!is_worth_it(scan) || asks_restless(scan, cxt) ||
+	if (!is_worth_it(scan, cxt) || asks_restless(scan, cxt) ||
 		!anago_cut_scan(&looks, scan, &targetlist, &qual))
 		return scan;
 	ahead = make_ahead(cxt, scan, &looks);
@@ -360,7 +427,7 @@ place_in_modify(ModifyTable *modify, PlaceCxt *cxt)
 	AnagoLooks	looks = {.stmt = cxt->stmt,.of_rows = cxt->of_rows};
 	Plan	   *rows = outerPlan(modify);
 
-	if (modify->operation == CMD_MERGE || !is_worth_it(rows))
+	if (modify->operation == CMD_MERGE || !is_worth_it(rows, cxt))
 		return;
 	anago_find_changes(&looks, modify, child_columns(rows));
 	if (looks.looks == NIL || !may_run_ahead(rows, cxt))

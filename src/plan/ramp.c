@@ -34,8 +34,8 @@
  * these is too low, 1,300 instead of 40,000 for ORDER BY o_orderdate LIMIT 10000
  * at scale 10, and what our path saves in pages drowns in what many visits
  * of each page cost.  Where the number is known, and the scan is the whole query, both
- * are priced for these rows; ours then costs such a share of core's figure as
- * it takes of that work.  Its rivals are core's scan of the same index, and
+ * are priced for these rows, the ramp with what these save; ours then costs such a
+ * share of core's figure as it takes of that work.  Its rivals are core's scan of the same index, and
  * a sort of all rows.
  *
  *-------------------------------------------------------------------------
@@ -48,7 +48,9 @@
 #include "optimizer/paths.h"
 
 #include "pipeline/desc.h"
+#include "plan/memo.h"
 #include "plan/price.h"
+#include "plan/waits.h"
 
 /* Depths of a step at which reads wait for those of the depth before. */
 #define READING_DEPTHS	2
@@ -99,8 +101,9 @@ anago_price_first_rows(PlannerInfo *root, AnagoPath *apath)
 	const AnagoPathStep *step = linitial(apath->steps);
 	const Path *core = &step->ipath->path;
 	Path	   *path = &apath->cpath.path;
-	Cost		begin = path->startup_cost - core->startup_cost;
+	double		random_page;
 	double		fraction;
+	Cost		begin;
 	Cost		of_core;
 	AnagoPrice	price;
 	double		scale;
@@ -115,6 +118,10 @@ anago_price_first_rows(PlannerInfo *root, AnagoPath *apath)
 	price = anago_price_fraction(root, step, fraction);
 	if (price.core <= of_core)
 		return;
+	anago_page_costs(core->parent, &random_page, NULL);
+	begin = ANAGO_SETUP_PAGES * random_page +
+		anago_ramp_of_step(1, random_page, anago_gain(core->parent),
+						   price.core - price.ours);
 	scale = of_core / price.core;
 	run = path->total_cost - path->startup_cost;
 	path->startup_cost = core->startup_cost + begin * scale;
