@@ -103,6 +103,45 @@ select * from sk_alone('select id, a, b from sk where a > 2 and b in (5, 600, 60
 select * from sk_alone('select id, a, b from sk where a <= 5 and b between 7 and 19');
 select * from sk_alone('select id, a, b from sk where a is not null and b is null');
 
+-- in order, forward and backward
+set max_parallel_workers_per_gather = 0;
+set enable_incremental_sort = off;
+create function sk_order(query text) returns table (same boolean, rows bigint, forward boolean, backward boolean)
+language sql as $$
+	select u.same and d.same, u.rows, u.kept, d.kept
+	from anago_same_keys(query || ' order by a, b', 'a, b') u, anago_same_keys(query || ' order by a desc, b desc', 'a, b') d
+$$;
+select * from sk_order('select id, a, b from sk where b = 4000');
+select * from sk_order('select id, a, b from sk where b < 40');
+select * from sk_order('select id, a, b from sk where b > 4980');
+select * from sk_order('select id, a, b from sk where b is null');
+select * from sk_order('select id, a, b from sk where b in (5, 600, 601, 4999, 70000)');
+select * from sk_order('select id, a, b from sk where a between 2 and 5 and b between 100 and 140');
+select * from sk_order('select id, a, b from sk where a >= 2 and a in (1, 2, 5, 6) and b > 4900');
+select * from sk_order('select id, a, b from sk where a is not null and b < 30');
+select * from sk_order('select id, a, b from sk where a > 5 and b = any (array[]::int[])');
+select * from sk_order('select id, a, b from sk where a > 1 and b < -3');
+select * from sk_order('select a, b from sk where b between 10 and 200');
+create function sk_deep_order(cond text, more text default '') returns table (same boolean, rows bigint, kept boolean)
+language sql as $$
+	select same, rows, kept from anago_same_keys(
+		format('select w, b, id from sk_deep where %s order by w desc, b desc %s', cond, more), 'w, b')
+$$;
+select * from sk_deep_order('b = 100');
+select * from sk_deep_order('b between 30 and 36');
+select * from sk_deep_order('b is null');
+select * from sk_deep_order('w > sk_wide(3) and b in (7, 699)');
+select * from sk_deep_order('w <= sk_wide(9) and b > 690');
+select * from sk_deep_order('w < ''0'' and b = 5');
+select * from sk_deep_order('b < 0');
+select * from sk_deep_order('b > 10');
+select * from sk_deep_order('b < 650', 'limit 300');
+select * from sk_deep_order('b = 0', 'limit 3');
+select same, rows, kept from anago_same_keys(
+	'select s.w, s.b, i.id from sk_deep s join sk i on i.id = s.id where s.b between 4 and 9 order by s.w desc, s.b desc', 'w, b');
+reset max_parallel_workers_per_gather;
+reset enable_incremental_sort;
+
 -- for each row of a join
 set enable_hashjoin = off;
 set enable_mergejoin = off;
@@ -177,6 +216,10 @@ select * from sk_pages('select t, b from sk where b = 4000');
 select * from sk_pages('select u, b from sk where b in (7, 4000)');
 select * from sk_pages('select w, b from sk_deep where b = 100');
 select * from sk_pages('select w, b from sk_deep where w > sk_wide(3) and b between 30 and 40');
+select * from sk_pages('select a, b from sk where b = 4000 order by a desc, b desc');
+select * from sk_pages('select w, b from sk_deep where b = 100 order by w desc, b desc');
+select * from sk_pages('select w, b from sk_deep where w > sk_wide(3) and b between 30 and 40 order by w desc');
+select * from sk_pages('select w, b from sk_deep where b between 30 and 40 order by w desc limit 5');
 -- nearly each value another one: not more than all leaves
 create table sk_many as select g as a, g % 10 as b from generate_series(1, 20000) g;
 create index sk_many_ab on sk_many (a, b);

@@ -198,7 +198,7 @@ anago_has_gaps(const IndexPath *ipath)
 /*
  * Can rows leave in the order that the index path has?  The way to the left
  * needs separators that are distinct, which indexes of before version 12 don't
- * have, and does not skip values (backward.c).
+ * have (backward.c).
  */
 bool
 anago_order_eligible(const IndexPath *ipath)
@@ -211,8 +211,6 @@ anago_order_eligible(const IndexPath *ipath)
 		return false;
 	if (ipath->indexscandir == ForwardScanDirection)
 		return true;
-	if (anago_has_gaps(ipath))
-		return false;
 	index = index_open(ipath->indexinfo->indexoid, NoLock);
 	_bt_metaversion(index, &heapkeyspace, &allequalimage);
 	index_close(index, NoLock);

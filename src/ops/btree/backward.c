@@ -25,6 +25,9 @@
  * the bound: that tells a leaf task to leave it alone.  What is below the bound
  * there has come since, and is not for our snapshot.
  *
+ * Skip scans.  On each level the last child is looked for that may have matches
+ * (skippage.c); the separator right of it is what is to come then ends at.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -35,6 +38,8 @@
 #include "ops/btree/btpage.h"
 #include "ops/btree/combos.h"
 #include "ops/btree/descend.h"
+#include "ops/btree/skip.h"
+#include "ops/btree/skippage.h"
 
 static void
 backward_start(AnagoWalk *walk)
@@ -78,6 +83,51 @@ last_child(AnagoWalk *walk, Page page)
 	return anago_bt_search_left(step->indexrel, walk->span->upto, page);
 }
 
+/*
+ * Skipping: *child becomes the last one, up to itself, that may have matches, and
+ * what is right of it is behind us; false: none has.
+ */
+static bool
+skip_to(AnagoWalk *walk, Page page, OffsetNumber *child)
+{
+	AnagoStep  *step = walk->probe->step;
+	AnagoPipeline *pipeline = step->op.pipeline;
+	AnagoSpan  *span = walk->span;
+	OffsetNumber found;
+
+	if (!anago_skips(&step->keys))
+		return true;
+	found = anago_skip_last_child(walk->probe, page,
+								  P_FIRSTDATAKEY(BTPageGetOpaque(page)), *child,
+								  span->low);
+	if (found == InvalidOffsetNumber)
+		return false;
+	if (found < *child)
+	{
+		anago_bound_free(pipeline, span->upto);
+		span->upto = anago_bound_copy(pipeline, page, found);
+	}
+	*child = found;
+	return true;
+}
+
+/* An inner page has nothing, and what is left of it comes next. */
+static void
+leave_page(AnagoWalk *walk)
+{
+	AnagoStep  *step = walk->probe->step;
+
+	if (walk->span->goes_left)
+	{
+		anago_backward_turn(walk);
+		walk->blkno = step->root;
+		return;
+	}
+	anago_span_free(step->op.pipeline, walk->span);
+	walk->span = NULL;
+	walk->blkno = InvalidBlockNumber;
+}
+
 /* A page of level 1: its children are taken from the last one on. */
 static void
 take_page(AnagoWalk *walk, Page page, OffsetNumber last)
@@ -91,7 +141,7 @@ take_page(AnagoWalk *walk, Page page, OffsetNumber last)
 	if (!span->goes_left)
 		first = Min(anago_bt_search(step->indexrel, &step->keys.start, page), last);
 	if (first == last && !span->goes_left && span->upto == NULL &&
-		!anago_span_is_shared(span))
+		!anago_span_is_shared(span) && !anago_skips(&step->keys))
 	{
 		walk->blkno = anago_child_block(page, last);
 		anago_span_free(step->op.pipeline, span);
@@ -128,6 +178,11 @@ backward_see(AnagoWalk *walk, Page page)
 		return;
 	}
 	child = last_child(walk, page);
+	if (!skip_to(walk, page, &child))
+	{
+		leave_page(walk);
+		return;
+	}
 	if (opaque->btpo_level == 1)
 	{
 		take_page(walk, page, child);
@@ -163,6 +218,35 @@ begun_last(const AnagoSpan *span)
 		InvalidOffsetNumber;
 }
 
+bool
+anago_backward_skip_child(AnagoWalk *walk)
+{
+	AnagoSpan  *span = walk->span;
+	AnagoBatch *batch = &span->batch;
+	int			mirror = anago_span_at(span)->mirror;
+	OffsetNumber found;
+
+	found = anago_skip_last_child(walk->probe, (Page) anago_span_at(span)->page,
+								  mirror - batch->last, span->child, span->low);
+	if (found == span->child)
+		return true;
+	batch->piece = found == InvalidOffsetNumber ? batch->last + 1 : mirror - found;
+	return false;
+}
+
+/* Skipping, each child has a bound, as it has forward (parent.c). */
+static IndexTuple
+skipping_bound(AnagoWalk *walk, Page page)
+{
+	AnagoPipeline *pipeline = walk->probe->step->op.pipeline;
+	AnagoSpan  *span = walk->span;
+
+	if (span->child == span->batch.last && span->upto != NULL)
+		return anago_bound_dup(pipeline, span->upto);
+	return anago_bt_upper_pivot(page, span->child) == InvalidOffsetNumber ? NULL :
+		anago_bound_copy(pipeline, page, span->child);
+}
+
 /*
  * The bound is where the child begins that was begun last, for the reasons that
  * range.c has; the first of all has none.
@@ -183,7 +267,9 @@ anago_backward_stretch(AnagoWalk *walk, int *from, int *to, IndexTuple *bound)
 			return false;
 	}
 	*bound = NULL;
-	if (before != InvalidOffsetNumber)
+	if (anago_skips(&step->keys))
+		*bound = skipping_bound(walk, page);
+	else if (before != InvalidOffsetNumber)
 		*bound = anago_bound_dup(step->op.pipeline, (IndexTuple)
 										PageGetItem(page, PageGetItemId(page, before)));
 	else if (span->upto != NULL)

@@ -16,6 +16,12 @@
 extern void anago_backward_turn(AnagoWalk *walk);
 
 /*
+ * A skip scan: may the child that was taken have matches?  If not, the one that is
+ * taken next is one that may.
+ */
+extern bool anago_backward_skip_child(AnagoWalk *walk);
+
+/*
  * Which combinations *from .. *to - 1 have part of the child that was taken, and
  * the bound of its stretch, or NULL; false: none has.
  */

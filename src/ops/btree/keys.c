@@ -449,7 +449,7 @@ take_memory(const AnagoKeys *keys)
 
 void
 anago_keys_init(AnagoKeys *keys, Relation indexrel, const AnagoStepDesc *desc,
-				PlanState *parent, bool may_skip)
+				PlanState *parent)
 {
 	ListCell   *lc;
 	int			i = 0;
@@ -463,7 +463,7 @@ anago_keys_init(AnagoKeys *keys, Relation indexrel, const AnagoStepDesc *desc,
 		init_key(&keys->key[i], indexrel, &desc->keys[i], lfirst(lc), parent);
 		i++;
 	}
-	classify(keys, indexrel, may_skip && desc->look == ANAGO_LOOK_MATCHES);
+	classify(keys, indexrel, desc->look == ANAGO_LOOK_MATCHES);
 	keys->allocates = take_memory(keys);
 	keys->of_entry = desc->look != ANAGO_LOOK_MATCHES;
 	if (desc->look == ANAGO_LOOK_ENTRY_BEHIND)

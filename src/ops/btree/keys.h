@@ -33,8 +33,7 @@
  * are skipped (skip.h) where they may be.
  */
 extern void anago_keys_init(AnagoKeys *keys, Relation indexrel,
-							const AnagoStepDesc *desc, PlanState *parent,
-							bool may_skip);
+							const AnagoStepDesc *desc, PlanState *parent);
 
 /* As the index is now: heapkeyspace and allequalimage of its metapage. */
 extern void anago_keys_set_version(AnagoKeys *keys, bool heapkeyspace,

@@ -52,7 +52,7 @@ anago_late_open(AnagoStep *step)
 	if (step->keys.n > 0)
 		return true;
 	old = MemoryContextSwitchTo(step->op.pipeline->estate->es_query_cxt);
-	anago_keys_init(&step->keys, step->indexrel, step->desc, step->op.pipeline->ps, true);
+	anago_keys_init(&step->keys, step->indexrel, step->desc, step->op.pipeline->ps);
 	MemoryContextSwitchTo(old);
 	return true;
 }

@@ -75,8 +75,7 @@ open_named(AnagoStep *step)
 	step->heap_slot = MakeSingleTupleTableSlot(RelationGetDescr(step->heap),
 											   &TTSOpsHeapTuple);
 	anago_fill_init(step);
-	anago_keys_init(&step->keys, step->indexrel, step->desc, step->op.pipeline->ps,
-					!step->backward);
+	anago_keys_init(&step->keys, step->indexrel, step->desc, step->op.pipeline->ps);
 }
 
 void

@@ -121,7 +121,8 @@ spawn_leaf(AnagoWalk *walk)
 	IndexTuple	bound = NULL;
 	AnagoWalk  *leaf;
 
-	if (skips && !anago_skip_child(walk->probe, span, walk->lower))
+	if (skips && !(walk->probe->step->backward ? anago_backward_skip_child(walk) :
+				   anago_skip_child(walk->probe, span, walk->lower)))
 		return;
 	if (walk->probe->step->backward)
 	{

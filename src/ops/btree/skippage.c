@@ -66,7 +66,7 @@ pivot(Page page, OffsetNumber off)
 	return (IndexTuple) PageGetItem(page, PageGetItemId(page, off));
 }
 
-/* --- level 1 --- */
+/* --- forward, level 1 --- */
 
 /* Children behind `off` are of no interest, nor is the next page. */
 static void
@@ -106,6 +106,57 @@ anago_skip_child(AnagoProbe *probe, AnagoSpan *span, IndexTuple lower)
 	return false;
 }
 
+/* --- backward, on any level --- */
+
+/* May matches be from a child on, and before the pivot at `end` (if any)? */
+static bool
+may_match(AnagoProbe *probe, Page page, OffsetNumber child, OffsetNumber end,
+		  IndexTuple lower)
+{
+	AnagoStep  *step = probe->step;
+	bool		first = child == P_FIRSTDATAKEY(BTPageGetOpaque(page));
+	Answer		answer = ask_of(probe, first ? lower : pivot(page, child));
+
+	if (answer != MATCH_FURTHER)
+		return answer == MATCH_HERE;
+	return end == InvalidOffsetNumber ||
+		!anago_bt_reaches(step->indexrel, &step->keys.seek, page, end);
+}
+
+/*
+ * A key says where behind it a match can be, and not where before it.  But it says
+ * that there is none between it and another one; so the last one is found by a
+ * binary search.
+ */
+OffsetNumber
+anago_skip_last_child(AnagoProbe *probe, Page page, OffsetNumber first,
+					  OffsetNumber last, IndexTuple lower)
+{
+	OffsetNumber end = anago_bt_upper_pivot(page, last);
+	int			none = last + 1;	/* there is no match from here to the end */
+	int			some = last;	/* there may be from here */
+
+	for (int length = 1; !may_match(probe, page, some, end, lower); length *= 2)
+	{
+		if (some == first)
+			return InvalidOffsetNumber;
+		none = some;
+		some = Max(some - length, first);
+	}
+	while (none - some > 1)
+	{
+		int			mid = some + (none - some) / 2;
+
+		if (may_match(probe, page, mid, end, lower))
+			some = mid;
+		else
+			none = mid;
+	}
+	return some;
+}
+
+/* --- forward, above --- */
+
 void
 anago_skip_cut(AnagoStep *step, AnagoSpan *span, Page page, IndexTuple upper)
 {
@@ -119,8 +170,6 @@ anago_skip_cut(AnagoStep *step, AnagoSpan *span, Page page, IndexTuple upper)
 		anago_span_at(span)->ends = false;
 	}
 }
-
-/* --- the levels above --- */
 
 bool
 anago_skips_inner(const AnagoStep *step)

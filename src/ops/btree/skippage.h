@@ -33,6 +33,14 @@ extern void anago_skip_descend(AnagoProbe *probe, AnagoNextRun *next, Page page)
  */
 extern bool anago_skip_child(AnagoProbe *probe, AnagoSpan *span, IndexTuple lower);
 
+/*
+ * Backward: of the children first .. last of an inner page, the last one that may
+ * have matches, or InvalidOffsetNumber.  `lower`: what the page begins with.
+ */
+extern OffsetNumber anago_skip_last_child(AnagoProbe *probe, Page page,
+										  OffsetNumber first, OffsetNumber last,
+										  IndexTuple lower);
+
 /* The walk ends at `upper`, or NULL, where another one begins. */
 extern void anago_skip_cut(AnagoStep *step, AnagoSpan *span, Page page,
 						   IndexTuple upper);

@@ -53,7 +53,24 @@ class Skips(Kind):
             create index on skips_deep (w, b)""")
 
     def make(self) -> str:
-        return self.pick(self._scan, self._scan, self._deep, self._join)()
+        return self.pick(self._scan, self._scan, self._deep, self._join,
+                         self._in_order, self._in_order)()
+
+    def _in_order(self) -> str:
+        """What an index gives by its order, from either end; all of it is compared."""
+        self.draft.ordered = True
+        self.draft.settings = {"enable_sort": self.pick("on", "off"),
+                               "enable_seqscan": self.pick("on", "off")}
+        table, columns = self.pick(("skips", ("a", "b")), ("skips", ("t", "b", "c")),
+                                   ("skips", ("n", "a", "b")), ("skips_deep", ("w", "b")))
+        where = [self._of_b("s", DEEP if table == "skips_deep" else 3000)]
+        if columns[0] in LEADING and self.chance(0.5):
+            where.append(self._leading(columns[0]))
+        way = self.pick("", " desc", " desc")
+        limit = f"\n limit {self.rng.randint(1, 300)}" if self.chance(0.4) else ""
+        return (f"select {', '.join(columns)} from {table} s\n where "
+                + "\n   and ".join(where) + "\n order by "
+                + ", ".join(column + way for column in columns) + limit)
 
     def _scan(self) -> str:
         where = [self._of_b("s")]
