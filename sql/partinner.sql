@@ -74,7 +74,15 @@ select anago_same_prepared('select * from po join pe on pe.k = po.k and pe.at < 
 select anago_same('select * from po join pe on pe.at = po.at and pe.v + po.n > 6 where po.n < 6');
 -- system columns of the tables themselves
 select anago_same('select po.id, pe.tableoid::regclass, pe.ctid, pe.v from po join pe on pe.at = po.at where po.n = 3');
+-- whole rows: of the parent's type, whatever the order of columns
 select anago_same('select po.id, pe from po join pe on pe.at = po.at where po.n = 3');
+select anago_same('select po.id, pe, pe.t, to_jsonb(pe) from po join pe on pe.k = po.k where po.n = 3');
+select anago_same('select po, pe, pe is null from po left join pe on pe.at = po.at and pe.v > 3 where po.n = 3');
+select anago_same('select po.id, pe, ph, pl.v from po join pe on pe.at = po.at join ph on ph.id = po.k + pe.v
+	join pl on pl.r = po.r and pl.k = pe.k where po.n in (1, 3)');
+select anago_same('select po.id, pi from po join pi on pi.k = po.k where po.n = 2');
+select anago_same($$select po.id from po join pe on pe.at = po.at where po.n = 3 and pe::text > '(3'$$);
+select anago_same('select po.id, pu from po join pu on pu.k = po.k where po.n = 2');
 -- left, semi, anti; where no partition can match
 select anago_same('select * from po left join pe on pe.at = po.at and pe.v > 3 where po.n = 3');
 select anago_same('select po.*, pl.v from po left join pl on pl.r = po.r and pl.k = po.k where po.n is null');

@@ -35,8 +35,8 @@
 
 /*
  * The attribute of a member that column `attno` of the topmost parent `top` is;
- * InvalidAttrNumber if it is no plain column there.  System columns are the same
- * in all.
+ * InvalidAttrNumber if it is no plain column there.  System columns, and the whole
+ * row, are the same in all.
  */
 AttrNumber
 anago_member_attno(PlannerInfo *root, Index top, Index member, AttrNumber attno)
@@ -126,6 +126,19 @@ anago_as_of_parent(PlannerInfo *root, RelOptInfo *parent, Index member, Node *no
 
 /* --- members --- */
 
+/*
+ * Is a row of the member one of the parent, but for the order of columns?  Not that of
+ * a branch of UNION ALL, which has no row type.
+ */
+static bool
+has_row(PlannerInfo *root, Index top, Index member)
+{
+	const AppendRelInfo *info = root->append_rel_array[member];
+
+	return OidIsValid(info->child_reltype) && OidIsValid(info->parent_reltype) &&
+		(info->parent_relid == top || has_row(root, top, info->parent_relid));
+}
+
 /* Has the member a plain column for each that is asked of the parent? */
 static bool
 has_columns(PlannerInfo *root, const RelOptInfo *parent, Index member)
@@ -139,9 +152,13 @@ has_columns(PlannerInfo *root, const RelOptInfo *parent, Index member)
 	{
 		const Var  *var = lfirst_node(Var, lc);
 
-		if (var->varno == parent->relid &&
-			anago_member_attno(root, parent->relid, member, var->varattno) == InvalidAttrNumber)
-			result = false;
+		if (var->varno != parent->relid)
+			continue;
+		if (var->varattno == InvalidAttrNumber)
+			result &= has_row(root, parent->relid, member);
+		else
+			result &= anago_member_attno(root, parent->relid, member,
+										 var->varattno) != InvalidAttrNumber;
 	}
 	list_free(vars);
 	return result;

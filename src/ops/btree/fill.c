@@ -6,7 +6,8 @@
  * Columns of a heap tuple come in three kinds, told apart by attribute number
  * and in this order: system columns (below 0), the whole row (0) and the
  * table's own (above 0).  The whole row is an expression of core's over the
- * heap slot, which knows about dropped and added columns and toasted values.
+ * heap slot, which knows about dropped and added columns and toasted values; that of
+ * a member is made one of the parent's, as core does it.
  *
  *-------------------------------------------------------------------------
  */
@@ -22,16 +23,30 @@
 
 #include "ops/btree/fill.h"
 
+/* A row of one of several tables, as one of the parent. */
+static Expr *
+convert_row(Expr *row, Oid type)
+{
+	ConvertRowtypeExpr *convert = makeNode(ConvertRowtypeExpr);
+
+	convert->arg = row;
+	convert->resulttype = type;
+	convert->convertformat = COERCE_IMPLICIT_CAST;
+	convert->location = -1;
+	return (Expr *) convert;
+}
+
 /* The expression for the whole row, of the type that the wide row says. */
 static ExprState *
 whole_row(const AnagoStep *step, int col)
 {
 	TupleDesc	wide = step->op.pipeline->wide->tts_tupleDescriptor;
-	Var		   *var = makeVar(step->desc->scanrelid, InvalidAttrNumber,
-							  TupleDescAttr(wide, step->op.first_col + col)->atttypid,
-							  -1, InvalidOid, 0);
+	Oid			type = TupleDescAttr(wide, step->op.first_col + col)->atttypid;
+	Oid			own = step->is_member ? step->heap->rd_rel->reltype : type;
+	Expr	   *row = (Expr *) makeVar(step->desc->scanrelid, InvalidAttrNumber,
+									   own, -1, InvalidOid, 0);
 
-	return ExecInitExpr((Expr *) var, NULL);
+	return ExecInitExpr(own == type ? row : convert_row(row, type), NULL);
 }
 
 /*

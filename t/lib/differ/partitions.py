@@ -95,6 +95,8 @@ class Partitions(Kind):
             return (f"select a.id, a.k, a.at from {outer} a\n where {where}{more}"
                     f"\n   and {join} (select 1 from {inner} b where {on})")
         out = "a.id, a.k, b.id, b.k, b.at, b.pad"
+        if inner != "branches" and self.chance(0.25):
+            out += ", b::text"          # the whole row
         third = ""
         if self.chance(0.3):
             third = f"\n {self.pick('', 'left ')}join by_list c on c.k = b.k and c.id = b.id"
