@@ -235,6 +235,22 @@ begin
 	end loop;
 end $$;
 
+-- Wait until nobody in this database, autovacuum say, has a snapshot from before
+-- now: then VACUUM finds that all sees what was inserted, and marks it so.  For
+-- tests that count pages of index-only scans.
+create function anago_settle() returns void
+language plpgsql as $$
+declare
+	now xid8 := pg_current_xact_id();
+begin
+	while exists (select from pg_stat_activity
+				  where datname = current_database() and pid <> pg_backend_pid() and
+					age(backend_xmin) > age(now::xid)) loop
+		perform pg_sleep(0.01);
+		perform pg_stat_clear_snapshot();
+	end loop;
+end $$;
+
 -- What does a query read before it stops?  Every page that stock looks at
 -- counts, as in a cold cache; simulated reads make each of ours count, too.
 create function anago_read(query text, out pages bigint, out ours boolean,
