@@ -134,17 +134,19 @@ $primary->safe_psql('postgres', q[
 		$$ begin perform pg_sleep(0.01); return true; end $$]);
 $primary->wait_for_replay_catchup($standby);
 
+my $in_order = 'select count(*) from (select b.v from a join b on b.aid = a.id '
+  . 'where a.k >= 0 and slow(b.v) order by a.k desc offset 0) s';
+
 # The error of a query on the standby whose rows are vacuumed away.
 sub conflict
 {
-	my ($round, %settings) = @_;
+	my ($round, $slow, %settings) = @_;
 	my $how = Anago::describe(\%settings);
 	my $session = Anago::session($standby, %settings);
 	my $pid = $session->query_safe('select pg_backend_pid()');
 
 	$session->query_safe('\set VERBOSITY verbose');
-	Anago::start($session,
-		'select count(*) from a join b on b.aid = a.id where a.k >= 0 and slow(b.v)');
+	Anago::start($session, $slow);
 	$standby->poll_query_until('postgres',
 		"select wait_event = 'PgSleep' from pg_stat_activity where pid = $pid");
 	$primary->safe_psql('postgres', "delete from a where id % 100 = $round");
@@ -160,14 +162,19 @@ sub conflict
 	return join("\n", @said);
 }
 
-my $stock = conflict(1, 'anago.enable' => 'off');
+my $unordered = 'select count(*) from a join b on b.aid = a.id where a.k >= 0 and slow(b.v)';
+like($standby->safe_psql('postgres', "explain (costs off) $in_order"),
+	qr/Order Kept: Backward/, 'rows in order on a standby');
+my $stock = conflict(1, $unordered, 'anago.enable' => 'off');
 like($stock, qr/ERROR:  40001: canceling statement due to conflict with recovery/,
 	'recovery conflict: stock is cancelled');
 my $round = 1;
 for my $settings (@variants, { 'anago.io_method' => 'sim', 'anago.sim_hit_rate' => 0 })
 {
-	is(conflict(++$round, %$settings), $stock,
+	is(conflict(++$round, $unordered, %$settings), $stock,
 		'recovery conflict: as stock' . Anago::describe($settings));
+	is(conflict(++$round, $in_order, %$settings), $stock,
+		'recovery conflict, rows in order: as stock' . Anago::describe($settings));
 }
 
 # ---- promotion ----

@@ -56,8 +56,20 @@ my %queries = (
 	'nothing found' => "select id from a where k between 100 and 2000 and k + 0 < k",
 	'an InitPlan' => 'select id from a where k < (select 500 + count(*) from b where aid < 40)');
 
+# Core takes a Gather Merge of these rows where passing them on costs nothing, and a sort
+# cannot be had.
+my $merged = "select count(*) from (select x.id from a x join b on b.aid = x.id join a y on y.k = b.id % $rows join b z on z.aid = y.id and z.pad > y.pad join a u on u.k = z.id % $rows where x.k between 0 and $rows order by x.k offset 0) s";
+my %merging = (cpu_tuple_cost => 10, cpu_operator_cost => 0, enable_sort => 'off');
+
+$node->safe_psql('postgres', 'create function merged() returns bigint language sql '
+	  . join(' ', map { "set $_ = '$merging{$_}'" } sort keys %merging) . " as \$f\$ $merged \$f\$");
+like($node->safe_psql('postgres', Anago::set(%merging) . "explain (costs off) $merged"),
+	qr/Gather Merge.*Parallel Custom Scan .AnagoJoin.*Order Kept/s,
+	'rows that are merged: by core, in the order of ours');
+
 # Without end, for what is measured here, and each in another place.
 my %endless = (
+	'rows that are merged' => 'select merged()',
 	'reads' => "select count(*) from a x join b on b.aid = x.id join a y on y.k = b.id % $rows join b z on z.aid = y.id and z.pad > y.pad join a u on u.k = z.id % $rows where x.k between 0 and $rows",
 	'a slow filter' => "select count(*) $most and slow(b.v)",
 	'a slow select list' => "select count(case when slow(b.v) then 1 end) $most");
