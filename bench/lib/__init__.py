@@ -3,6 +3,7 @@
     account.py   the non-root account that servers run as
     app.py       an application's tables and queries
     answers.py   the reference answers of the TPC-H queries
+    ch.py        CH-benCHmark: tables, transactions, queries, consistency
     cluster.py   a private PostgreSQL cluster: create, start, stop, make cold
     device.py    the block device under a path, and what it read
     emulated/    a device with the latencies of another: up, down, its check

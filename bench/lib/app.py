@@ -149,27 +149,36 @@ def check_room(cluster, scale, extra_bytes=0):
 
 
 def is_loaded(cluster, scale) -> bool:
-    """Its database gets its name when all is in it."""
-    with cluster.started(), cluster.connect() as conn:
-        return bool(conn.execute("select 1 from pg_database where datname = %s",
-                                 (database_name(scale),)).fetchone())
+    return is_made(cluster, database_name(scale))
 
 
 def ensure_loaded(cluster, scale):
     """Load unless all of it is there; leaves the cluster stopped."""
+    ensure_made(cluster, database_name(scale),
+                f"the application's tables at scale {scale:g}",
+                lambda conn: _load(conn, scale))
+
+
+def is_made(cluster, name) -> bool:
+    """A database gets its name when all is in it."""
+    with cluster.started(), cluster.connect() as conn:
+        return bool(conn.execute("select 1 from pg_database where datname = %s",
+                                 (name,)).fetchone())
+
+
+def ensure_made(cluster, name, what, fill):
+    """A database that fill(conn) puts everything into, unless it is there."""
     if not cluster.exists():
         cluster.create()
-    if is_loaded(cluster, scale):
+    if is_made(cluster, name):
         return
-    name = database_name(scale)
-    print(f"loading the application's tables at scale {scale:g}", file=sys.stderr,
-          flush=True)
+    print(f"loading {what}", file=sys.stderr, flush=True)
     with cluster.started(LOAD_SETTINGS):
         with cluster.connect() as conn:
             conn.execute(f"drop database if exists {name}_part")
             conn.execute(f"create database {name}_part")
         with cluster.connect(f"{name}_part") as conn:
-            _load(conn, scale)
+            fill(conn)
         with cluster.connect() as conn:
             conn.execute(f"alter database {name}_part rename to {name}")
 

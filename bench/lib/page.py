@@ -18,7 +18,7 @@ NAME = "index.html"
 # The order on the page; what is not named here comes last.
 ORDER = ("device", "over_time", "against_stock", "tpch", "app", "selectivity",
          "cost", "scaling", "workers", "one_process",
-         "htap_simulation")
+         "htap", "htap_simulation")
 
 # What the head says once for all; where results differ, each says it itself.
 MACHINE = ("postgresql", "cpu", "cores", "memory_gib", "kernel", "commit")
