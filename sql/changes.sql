@@ -210,6 +210,64 @@ begin
 end $$;
 reset anago.sim_fault_rate;
 
+-- rows that others refer to: they are deleted, or get another key
+create table top (id int primary key, code bigint unique, name text, grp int);
+insert into top select g, g * 10, 'top ' || g, g % 10 from generate_series(1, 400) g;
+create table kid (id int, top int references top on delete cascade on update cascade, note text);
+insert into kid select g, g % 400 + 1, 'kid' from generate_series(1, 2000) g;
+create index kid_top on kid (top, id);
+create table friend (id int, code int references top (code) on delete set null on update set null, top int default 400 references top on delete set default);
+insert into friend select g, (g % 350 + 1) * 10, 1 from generate_series(1, 700) g where g % 10 <> 3;
+create index friend_code on friend (code);
+create index friend_top on friend (top) where id < 0;
+create table guard (top int references top);
+insert into guard values (395), (396);
+create index guard_top on guard (top);
+create table heir (top int references top on delete cascade) partition by list (top);
+create table heir_default partition of heir default;
+create index on heir (top);
+create table unindexed (top int references top);
+analyze top, kid, friend, guard;
+create function family() returns table (t text, n bigint, sum numeric) language sql as $$
+	select 'top', count(*), sum(hashtext(x::text)::numeric) from changes.top x union all
+	select 'kid', count(*), sum(hashtext(x::text)::numeric) from changes.kid x union all
+	select 'friend', count(*), sum(hashtext(x::text)::numeric) from changes.friend x
+$$;
+select * from anago_plan('delete from top where grp = 3');
+select * from anago_plan('update top set id = id + 1000 where grp = 3');
+select looks_in('update top set name = name || ''x'' where grp = 3'), looks_in('update top set code = code + 1 where grp = 3');
+select * from change('delete from top where grp = 3', 'family()');
+select * from change('delete from top using source where top.id = source.p and grp < 3 and top.id > 1', 'family()');
+select * from change('delete from top', 'family()');
+select * from change('delete from top where grp = 5', 'family()');
+select * from change('update top set id = id + 1000 where grp = 3', 'family()');
+select * from change('update top set (id, code) = (select id + 1000, code + 1) where grp = 3 returning *', 'family()');
+select * from change('update top set id = id + 1000', 'family()');
+select * from change('update kid set top = top % 300 + 1', 'kid');
+select * from change('update kid set top = top + 300', 'kid');
+-- the rows that go are seen by triggers as ever
+create function last_kid() returns trigger language plpgsql as $$
+begin
+	update changes.kid set note = old.name where top = old.id + 1;
+	return old;
+end $$;
+create trigger last_kid before delete on top for each row execute function last_kid();
+select * from change('delete from top where grp in (3, 4)', 'family()');
+drop trigger last_kid on top;
+-- somebody who may not read what refers to them
+create role changes_writer;
+grant usage on schema changes to changes_writer;
+grant select (grp), delete on top to changes_writer;
+set role changes_writer;
+explain (verbose, costs off) delete from top where grp = 3;
+begin;
+delete from top where grp = 3;
+rollback;
+reset role;
+revoke all on top from changes_writer;
+revoke all on schema changes from changes_writer;
+drop role changes_writer;
+
 -- locks: none of the parent's where no row wants it, nor afterwards
 begin;
 insert into target (a, p) select a, null from source;

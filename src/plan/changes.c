@@ -237,6 +237,24 @@ find_new_values(AnagoChange *change, const List *tlist)
 	}
 }
 
+/* Those of before, which the plan was asked for. */
+static void
+find_old_values(AnagoChange *change, const List *tlist)
+{
+	ListCell   *lc;
+
+	foreach(lc, tlist)
+	{
+		const TargetEntry *tle = lfirst_node(TargetEntry, lc);
+		int			attno;
+
+		if (tle->resjunk && tle->resname != NULL && IsA(tle->expr, Var) &&
+			sscanf(tle->resname, ANAGO_OLD_VALUE "%d", &attno) == 1 &&
+			attno > 0 && attno <= RelationGetNumberOfAttributes(change->rel))
+			change->old_values[attno] = (Node *) tle->expr;
+	}
+}
+
 void
 anago_find_changes(AnagoLooks *looks, const ModifyTable *node, const List *tlist)
 {
@@ -260,6 +278,7 @@ anago_find_changes(AnagoLooks *looks, const ModifyTable *node, const List *tlist
 			add_indexes(&change, false);
 		}
 	}
+	find_old_values(&change, tlist);
 	anago_find_references(&change);
 	table_close(change.rel, NoLock);
 }

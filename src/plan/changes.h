@@ -10,8 +10,10 @@
 
 #include "postgres.h"
 
-#include "plan/looks.h"
+#include "nodes/parsenodes.h"
 #include "utils/rel.h"
+
+#include "plan/looks.h"
 
 /*
  * Rows that are changed.  Values are columns of the plan below ModifyTable, Vars of
@@ -33,7 +35,15 @@ typedef struct AnagoChange
 extern void anago_find_changes(AnagoLooks *looks, const ModifyTable *node,
 							   const List *tlist);
 
-/* foreignkeys.c: those by foreign keys, to and from the table. */
+/* Name of a column that was asked for, before the number of its attribute. */
+#define ANAGO_OLD_VALUE		"anago_old_"
+
+/*
+ * foreignkeys.c: before a query is planned, ask for the columns of its table that
+ * others refer to, if rows are to lose them.  Then, in the finished plan: looks by
+ * foreign keys, to and from the table.
+ */
+extern void anago_ask_for_keys(Query *query);
 extern void anago_find_references(const AnagoChange *change);
 
 #endif							/* ANAGO_CHANGES_H */

@@ -8,7 +8,8 @@
  *		row that goes	rows that refer to it, by an index of theirs
  *
  * Core comes to these when the statement's rows have all been changed, in triggers
- * that run queries of their own.  So these looks are late (ops/btree/late.h).  The
+ * that run queries of their own.  A plan of DELETE gives no more than where rows are;
+ * it is asked for the columns that others refer to before it is made.  So these looks are late (ops/btree/late.h).  The
  * tables are not the statement's: here they are locked while they are looked at,
  * or left out.
  *
@@ -17,21 +18,34 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "access/table.h"
 #include "catalog/pg_am.h"
+#include "catalog/pg_class.h"
 #include "catalog/pg_constraint.h"
+#include "catalog/pg_inherits.h"
 #include "catalog/pg_trigger.h"
 #include "commands/trigger.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "parser/parse_coerce.h"
-#include "parser/parse_type.h"
+#include "parser/parsetree.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/relcache.h"
 #include "utils/reltrigger.h"
 #include "utils/syscache.h"
 
+#include "guc.h"
 #include "plan/changes.h"
 #include "tryopen.h"
+
+typedef struct ForeignKey
+{
+	int			n;
+	AttrNumber	child[INDEX_MAX_KEYS];
+	AttrNumber	parent[INDEX_MAX_KEYS];
+	Oid			equal[INDEX_MAX_KEYS];	/* parent = child */
+} ForeignKey;
 
 /* Columns of the other table, and of the row what each is compared with. */
 typedef struct Reference
@@ -43,6 +57,19 @@ typedef struct Reference
 } Reference;
 
 /* --- the key --- */
+
+static bool
+read_key(Oid constraint, ForeignKey *key)
+{
+	HeapTuple	tuple = SearchSysCache1(CONSTROID, ObjectIdGetDatum(constraint));
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	DeconstructFkConstraintRow(tuple, &key->n, key->child, key->parent, key->equal,
+							   NULL, NULL, NULL, NULL);
+	ReleaseSysCache(tuple);
+	return true;
+}
 
 /* As the operator takes it; NULL: not without a conversion. */
 static Node *
@@ -70,22 +97,17 @@ static bool
 read_reference(const AnagoChange *change, Oid constraint, bool to_parent,
 			   Reference *reference)
 {
-	AttrNumber	child[INDEX_MAX_KEYS];
-	AttrNumber	parent[INDEX_MAX_KEYS];
-	Oid			equal[INDEX_MAX_KEYS];	/* parent = child */
-	HeapTuple	tuple = SearchSysCache1(CONSTROID, ObjectIdGetDatum(constraint));
+	ForeignKey	key;
 
-	if (!HeapTupleIsValid(tuple))
+	if (!read_key(constraint, &key))
 		return false;
-	DeconstructFkConstraintRow(tuple, &reference->n, child, parent, equal,
-							   NULL, NULL, NULL, NULL);
-	ReleaseSysCache(tuple);
-	for (int i = 0; i < reference->n; i++)
+	reference->n = key.n;
+	for (int i = 0; i < key.n; i++)
 	{
-		reference->others[i] = to_parent ? parent[i] : child[i];
-		reference->operators[i] = to_parent ? equal[i] : get_commutator(equal[i]);
-		reference->values[i] = as_operand(to_parent ? change->new_values[child[i]] :
-										  change->old_values[parent[i]],
+		reference->others[i] = to_parent ? key.parent[i] : key.child[i];
+		reference->operators[i] = to_parent ? key.equal[i] : get_commutator(key.equal[i]);
+		reference->values[i] = as_operand(to_parent ? change->new_values[key.child[i]] :
+										  change->old_values[key.parent[i]],
 										  reference->operators[i]);
 		if (reference->values[i] == NULL)
 			return false;
@@ -169,6 +191,49 @@ add_parent(const AnagoChange *change, const Trigger *trigger)
 	anago_try_close(heap);
 }
 
+/* The index that says most by these columns, open; NULL: there is none. */
+static Relation
+open_best_index(Relation heap, const Reference *reference)
+{
+	Relation	best = NULL;
+	int			most = 0;
+	ListCell   *lc;
+
+	foreach(lc, RelationGetIndexList(heap))
+	{
+		Relation	index = anago_try_open(lfirst_oid(lc));
+		int			n = index == NULL || !index->rd_index->indisvalid ||
+			RelationGetIndexPredicate(index) != NIL ? 0 : columns_said(reference, index);
+
+		if (n > most)
+		{
+			anago_try_close(best);
+			best = index;
+			most = n;
+		}
+		else
+			anago_try_close(index);
+	}
+	return best;
+}
+
+static void
+add_children(const AnagoChange *change, const Trigger *trigger)
+{
+	Relation	heap;
+	Relation	index;
+	Reference	reference;
+
+	if (!read_reference(change, trigger->tgconstraint, false, &reference))
+		return;
+	heap = anago_try_open(trigger->tgconstrrelid);
+	index = heap == NULL ? NULL : open_best_index(heap, &reference);
+	if (index != NULL)
+		add_reference(change, &reference, heap, index, 0);
+	anago_try_close(index);
+	anago_try_close(heap);
+}
+
 /* --- triggers --- */
 
 static bool
@@ -205,5 +270,99 @@ anago_find_references(const AnagoChange *change)
 			continue;
 		if (RI_FKey_trigger_type(trigger->tgfoid) == RI_TRIGGER_FK)
 			add_parent(change, trigger);
+		else if (RI_FKey_trigger_type(trigger->tgfoid) == RI_TRIGGER_PK)
+			add_children(change, trigger);
 	}
+}
+
+/* --- columns that others refer to --- */
+
+static bool
+is_set(const Query *query, AttrNumber attno)
+{
+	ListCell   *lc;
+
+	foreach(lc, query->targetList)
+		if (!lfirst_node(TargetEntry, lc)->resjunk &&
+			lfirst_node(TargetEntry, lc)->resno == attno)
+			return true;
+	return false;
+}
+
+/* Have the plan give one, as it was. */
+static void
+ask_for(Query *query, Relation rel, AttrNumber attno)
+{
+	const FormData_pg_attribute *att = TupleDescAttr(RelationGetDescr(rel), attno - 1);
+	char	   *name = psprintf(ANAGO_OLD_VALUE "%d", attno);
+	Var		   *var = makeVar(query->resultRelation, attno, att->atttypid, att->atttypmod,
+							  att->attcollation, 0);
+	ListCell   *lc;
+
+	foreach(lc, query->targetList)
+	{
+		const TargetEntry *tle = lfirst_node(TargetEntry, lc);
+
+		if (tle->resjunk && tle->resname != NULL && strcmp(tle->resname, name) == 0)
+			return;
+	}
+	query->targetList = lappend(query->targetList,
+								makeTargetEntry((Expr *) var,
+												list_length(query->targetList) + 1,
+												name, true));
+}
+
+/* Rows of the other table matter if it is large, as far as that is known at once. */
+static bool
+is_large(Oid relid)
+{
+	Relation	rel = anago_try_open(relid);
+	bool		result = rel != NULL && rel->rd_rel->relkind == RELKIND_RELATION &&
+		(anago_debug_force || rel->rd_rel->relpages > ANAGO_SMALL_PAGES);
+
+	anago_try_close(rel);
+	return result;
+}
+
+/* The columns of a key that rows lose. */
+static void
+ask_for_key(Query *query, Relation rel, const Trigger *trigger)
+{
+	ForeignKey	key;
+	bool		lost = query->commandType == CMD_DELETE;
+
+	if (!read_key(trigger->tgconstraint, &key))
+		return;
+	for (int i = 0; i < key.n; i++)
+		lost |= query->commandType == CMD_UPDATE && is_set(query, key.parent[i]);
+	if (!lost || !is_large(trigger->tgconstrrelid))
+		return;
+	for (int i = 0; i < key.n; i++)
+		ask_for(query, rel, key.parent[i]);
+}
+
+void
+anago_ask_for_keys(Query *query)
+{
+	const RangeTblEntry *rte;
+	const TriggerDesc *triggers;
+	Relation	rel;
+
+	if (query->commandType != CMD_DELETE && query->commandType != CMD_UPDATE)
+		return;
+	rte = rt_fetch(query->resultRelation, query->rtable);
+	if (rte->rtekind != RTE_RELATION || rte->relkind != RELKIND_RELATION ||
+		has_subclass(rte->relid))
+		return;
+	rel = table_open(rte->relid, NoLock);
+	triggers = rel->trigdesc;
+	for (int i = 0; triggers != NULL && i < triggers->numtriggers; i++)
+	{
+		const Trigger *trigger = &triggers->triggers[i];
+
+		if (RI_FKey_trigger_type(trigger->tgfoid) == RI_TRIGGER_PK &&
+			fires(trigger, query->commandType))
+			ask_for_key(query, rel, trigger);
+	}
+	table_close(rel, NoLock);
 }

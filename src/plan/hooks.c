@@ -42,6 +42,7 @@
 
 #include "compat.h"
 #include "guc.h"
+#include "plan/changes.h"
 #include "plan/looks.h"
 #include "plan/memo.h"
 #include "plan/paths.h"
@@ -82,6 +83,8 @@ plan_query(ANAGO_PLANNER_PARAMS)
 
 	scrollable = (cursorOptions & CURSOR_OPT_SCROLL) != 0;
 	of_cursor = (cursorOptions & CURSOR_OPT_FAST_PLAN) != 0;
+	if (takes_part_in_finished())
+		anago_ask_for_keys(parse);
 	anago_begin_planning();
 	anago_why_begin();
 	PG_TRY();

@@ -30,9 +30,6 @@
 /* A share of blocks that are not cached below which there is nothing to wait for. */
 #define COLD_SHARE			0.05
 
-/* An index and table of fewer blocks are soon cached. */
-#define SMALL_PAGES			64
-
 /* --- expressions --- */
 
 typedef struct KeyCxt
@@ -239,8 +236,8 @@ is_worth_it(Relation heap, Relation index, const AnagoStepDesc *desc)
 	if (anago_debug_force)
 		return true;
 	if (desc->look != ANAGO_LOOK_MATCHES)
-		return index_pages > SMALL_PAGES && is_cold(index, index_pages);
-	return heap_pages + index_pages > SMALL_PAGES &&
+		return index_pages > ANAGO_SMALL_PAGES && is_cold(index, index_pages);
+	return heap_pages + index_pages > ANAGO_SMALL_PAGES &&
 		(is_cold(heap, heap_pages) || is_cold(index, index_pages));
 }
 

@@ -21,6 +21,9 @@
  */
 #define ANAGO_LOOK_FILTERED		4
 
+/* An index and table of fewer blocks are soon cached. */
+#define ANAGO_SMALL_PAGES		64
+
 /* A parameter that a row sets for what is below, and an expression for it. */
 typedef struct AnagoRowParam
 {
