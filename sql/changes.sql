@@ -144,9 +144,24 @@ begin
 	return new;
 end $$;
 create trigger at_row before insert on numbered for each row execute function at_row();
-select looks_in('insert into numbered (a, b) select a, b from source');
+select * from anago_plan('insert into numbered (a, b) select a, b from source');
+select looks_in('insert into numbered (a, b) select s.a, x.b from source s join source x on x.a = s.code'),
+	looks_in('insert into numbered (a, b) select a, b from source union all select code, b from source'),
+	looks_in('insert into numbered (a) select g from generate_series(1, 100) g'),
+	looks_in('insert into numbered (a, b) select a, b from source order by b limit 30'),
+	looks_in('insert into numbered (a, b) select a, nextval(''numbered_id_seq'') from source'),
+	looks_in('insert into numbered (a, b) select a, b from source where a > random()');
 insert into numbered (a, b) select a, b from source;
-select count(*), bool_and(id = at) from numbered;
+insert into numbered (a, b) select s.a, x.b from source s join source x on x.a = s.code;
+insert into numbered (a) values (1), (2), (3), (4), (5), (6), (7), (8), (9);
+insert into numbered (a, b) select a, b from source union all select code, b from source;
+insert into numbered (a, b) select a, nextval('numbered_id_seq') from source order by a limit 20;
+select count(*), bool_and(id = at), max(id), count(distinct id), sum(a), sum(hashtext(b)) from numbered;
+create table identified (id uuid primary key default gen_random_uuid(), a int, n int generated always as identity);
+select * from anago_plan('insert into identified (a) select a from source');
+insert into identified (a) select a from source;
+insert into identified (id, a, n) overriding system value select gen_random_uuid(), a, a + 10000 from source;
+select count(*), count(distinct id), sum(a), sum(n) from identified;
 
 -- other targets: partitions, a view, a temporary table, an unlogged one, foreign keys
 create table parts (a int, p int references parent) partition by list (a);

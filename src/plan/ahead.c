@@ -426,13 +426,22 @@ place_in_modify(ModifyTable *modify, PlaceCxt *cxt)
 {
 	AnagoLooks	looks = {.stmt = cxt->stmt,.of_rows = cxt->of_rows};
 	Plan	   *rows = outerPlan(modify);
+	List	   *whole = rows->targetlist;
+	List	   *targetlist = child_columns(rows);
 
 	if (modify->operation == CMD_MERGE || !is_worth_it(rows, cxt))
 		return;
-	anago_find_changes(&looks, modify, child_columns(rows));
-	if (looks.looks == NIL || !may_run_ahead(rows, cxt))
+	if (modify->operation == CMD_INSERT && anago_is_restless((Node *) whole) &&
+		!anago_cut_restless(rows, &targetlist))
 		return;
+	anago_find_changes(&looks, modify, targetlist);
+	if (looks.looks == NIL || !may_run_ahead(rows, cxt))
+	{
+		rows->targetlist = whole;
+		return;
+	}
 	outerPlan(modify) = make_ahead(cxt, rows, &looks);
+	outerPlan(modify)->targetlist = targetlist;
 	depend_on_late(cxt, &looks);
 }
 

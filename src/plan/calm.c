@@ -5,7 +5,8 @@
  *
  * As effects.c says it of a query that is being planned: nobody must see that
  * rows are asked for before they are wanted, or for nothing.  So no node of the
- * plan may lock or change rows, and no expression of it call a volatile function.
+ * plan may lock or change rows, and no expression of it call a volatile function, but
+ * for those that give a random UUID.
  * Nodes are named here that are known to do neither, with the expressions that
  * they have beside target list and conditions.
  *
@@ -14,11 +15,42 @@
 #include "postgres.h"
 
 #include "access/transam.h"
+#include "catalog/pg_proc.h"
 #include "nodes/nodeFuncs.h"
-#include "optimizer/optimizer.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
 
 #include "compat.h"
 #include "plan/looks.h"
+
+/* Volatile, and not just of a value that nobody can foresee. */
+static bool
+is_restless_function(Oid function, void *context)
+{
+#ifdef F_UUIDV4
+	if (function == F_UUIDV4)
+		return false;
+#endif
+	return function != F_GEN_RANDOM_UUID &&
+		func_volatile(function) == PROVOLATILE_VOLATILE;
+}
+
+static bool
+is_restless(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (check_functions_in_node(node, is_restless_function, NULL) ||
+		IsA(node, NextValueExpr))
+		return true;
+	return expression_tree_walker(node, is_restless, context);
+}
+
+bool
+anago_is_restless(Node *expr)
+{
+	return is_restless(expr, NULL);
+}
 
 /* Walker: does it use a subplan that may not be run ahead? */
 static bool
@@ -36,7 +68,7 @@ uses_restless_subplan(Node *node, void *stmt)
 static bool
 is_calm(const PlannedStmt *stmt, const void *expr)
 {
-	return !contain_volatile_functions((Node *) expr) &&
+	return !anago_is_restless((Node *) expr) &&
 		!uses_restless_subplan((Node *) expr, (void *) stmt);
 }
 

@@ -62,6 +62,12 @@ extern bool anago_cut_scan(AnagoLooks *looks, Plan *scan, List **targetlist,
 						   List **qual);
 
 /*
+ * The same for a plan that must not be run ahead of demand as it is, for what its
+ * target list calls: that is to be evaluated above it.  False: it cannot be.
+ */
+extern bool anago_cut_restless(Plan *plan, List **targetlist);
+
+/*
  * looks.c: add what `plan`, which is run for each row, reads by keys of that row.
  * `most`: rows of it that are of use, or 0: all.
  */
@@ -75,7 +81,10 @@ extern void anago_find_looks(AnagoLooks *looks, const Plan *plan, int most);
 extern void anago_add_look(AnagoLooks *looks, AnagoStepDesc *desc, List *shown,
 						   const List *tlist, int most, bool filtered);
 
-/* calm.c: is it not to be seen that this plan is run ahead of demand? */
+/* calm.c: is it to be seen when and how often an expression is evaluated? */
+extern bool anago_is_restless(Node *expr);
+
+/* Is it not to be seen that this plan is run ahead of demand? */
 extern bool anago_plan_is_calm(const PlannedStmt *stmt, const Plan *plan);
 
 #endif							/* ANAGO_LOOKS_H */

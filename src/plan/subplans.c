@@ -17,6 +17,9 @@
  * subquery on, so that their order stays as it is: what hides rows from what
  * might leak them comes first.
  *
+ * Likewise where rows are to be inserted: what a volatile function gives, a default by
+ * a sequence above all, is computed when the row leaves.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -67,25 +70,20 @@ has_correlated(Node *node, void *context)
 
 /* A column that the scan gives, as AnagoAhead sees it. */
 static Node *
-column_of_scan(Var *var, CutCxt *cxt)
+column_of_scan(Expr *expr, CutCxt *cxt)
 {
-	Var		   *result = copyObject(var);
 	ListCell   *lc;
 	TargetEntry *tle;
 
-	result->varno = OUTER_VAR;
 	foreach(lc, cxt->columns)
 	{
 		tle = lfirst_node(TargetEntry, lc);
-		result->varattno = tle->resno;
-		if (equal(tle->expr, var))
-			return (Node *) result;
+		if (equal(tle->expr, expr))
+			return (Node *) makeVarFromTargetEntry(OUTER_VAR, tle);
 	}
-	tle = makeTargetEntry((Expr *) copyObject(var), list_length(cxt->columns) + 1,
-						  NULL, false);
+	tle = makeTargetEntry(copyObject(expr), list_length(cxt->columns) + 1, NULL, false);
 	cxt->columns = lappend(cxt->columns, tle);
-	result->varattno = tle->resno;
-	return (Node *) result;
+	return (Node *) makeVarFromTargetEntry(OUTER_VAR, tle);
 }
 
 /* Mutator: what is evaluated above the scan from now on. */
@@ -97,7 +95,7 @@ above_scan(Node *node, CutCxt *cxt)
 	if (node == NULL)
 		return NULL;
 	if (IsA(node, Var))
-		return column_of_scan((Var *) node, cxt);
+		return column_of_scan((Expr *) node, cxt);
 	result = expression_tree_mutator(node, above_scan, cxt);
 	if (IsA(node, SubPlan))
 	{
@@ -174,4 +172,48 @@ anago_cut_scan(AnagoLooks *looks, Plan *scan, List **targetlist, List **qual)
 	scan->targetlist = of_scan;
 	scan->qual = filter;
 	return false;
+}
+
+/* --- rows that are inserted --- */
+
+/* Others than scans, whose target list can be cut as well. */
+static bool
+has_plain_targetlist(const Plan *plan)
+{
+	switch (nodeTag(plan))
+	{
+		case T_NestLoop:
+		case T_HashJoin:
+		case T_MergeJoin:
+		case T_FunctionScan:
+			return true;
+		case T_Result:
+			return outerPlan(plan) != NULL;
+		default:
+			return is_scan(plan);
+	}
+}
+
+bool
+anago_cut_restless(Plan *plan, List **targetlist)
+{
+	CutCxt		cxt = {.fine = true};
+	ListCell   *lc;
+
+	if (!has_plain_targetlist(plan))
+		return false;
+	*targetlist = NIL;
+	foreach(lc, plan->targetlist)
+	{
+		TargetEntry *tle = flatCopyTargetEntry(lfirst_node(TargetEntry, lc));
+
+		if (anago_is_restless((Node *) tle->expr))
+			tle->expr = (Expr *) above_scan((Node *) tle->expr, &cxt);
+		else if (!IsA(tle->expr, Const))
+			tle->expr = (Expr *) column_of_scan(tle->expr, &cxt);
+		*targetlist = lappend(*targetlist, tle);
+	}
+	if (cxt.fine)
+		plan->targetlist = cxt.columns;
+	return cxt.fine;
 }
