@@ -29,6 +29,15 @@ $node->safe_psql('postgres', q{
 	insert into o select g, k, repeat('x', 500) from generate_series(1, 4) k, generate_series(1, 400) g;
 	create index o_cid on o (cid);
 	vacuum analyze c, o;
+	create table t (a int);
+	insert into t select g from generate_series(1, 20000) g;
+	create index t_a on t (a);
+	create table few (a int);
+	insert into few select g * 10 from generate_series(1, 2000) g;
+	create function hide() returns trigger language plpgsql as
+		'begin return case when new.a between 6000 and 8500 then null else new end; end';
+	create trigger hide before insert on t for each row execute function hide();
+	vacuum analyze t, few;
 });
 my $major = $node->safe_psql('postgres', 'show server_version_num') / 10000;
 
@@ -39,11 +48,25 @@ my $file = $node->data_dir . '/'
   . $node->safe_psql('postgres', q{select pg_relation_filepath('o')});
 my $last = $node->safe_psql('postgres', q{select pg_relation_size('o') / 8192 - 3});
 
+# A leaf that only rows go to which a trigger drops.
+my $insert = 'insert into t select a from few';
+my $leaves = $node->data_dir . '/'
+  . $node->safe_psql('postgres', q{select pg_relation_filepath('t_a')});
+my $leaf = 20;
+
+sub damage
+{
+	my ($path, $block) = @_;
+
+	open my $fh, '+<:raw', $path or die "$path: $!";
+	seek $fh, $block * $blcksz + 4000, 0;
+	print $fh 'damaged' x 10;
+	close $fh;
+}
+
 $node->stop;
-open my $fh, '+<:raw', $file or die "$file: $!";
-seek $fh, $last * $blcksz + 4000, 0;
-print $fh 'damaged' x 10;
-close $fh;
+damage($file, $last);
+damage($leaves, $leaf);
 $node->start;
 
 for my $method ('uring', 'sync', ($major >= 18 ? 'pgaio' : ()), 'auto')
@@ -68,6 +91,23 @@ for my $method ('uring', 'sync', ($major >= 18 ? 'pgaio' : ()), 'auto')
 	($rc, $out, $err) = $node->psql('postgres',
 		"$settings select count(*) from (select o.k from c, o where cid = c.id for update of o) x");
 	like($err, qr/invalid page in block $last/, "$method: the error where core meets it");
+}
+
+for my $method ('uring', 'sync', ($major >= 18 ? 'pgaio' : ()))
+{
+	my $settings = "set anago.enable = on; set anago.debug_force = on; set anago.io_method = $method;";
+	my ($rc, $out, $err);
+
+	$node->restart;
+	($rc, $out, $err) = $node->psql('postgres', "$settings explain (costs off) $insert");
+	like($out, qr/Look 1: Index Insertion using t_a on t/, "$method: there is a look at the leaf");
+	$node->restart;
+	($rc, $out, $err) = $node->psql('postgres', "$settings begin; $insert; select count(*) from t where a % 10 = 0; rollback");
+	is($out, 2000 + 2000 - 251, "$method: all rows are inserted") or diag($err);
+	unlike($err, qr/leak|not closed|still referenced|ERROR/, "$method: no leak, no error");
+	($rc, $out, $err) = $node->psql('postgres',
+		"$settings begin; alter table t disable trigger hide; $insert; rollback");
+	like($err, qr/invalid page in block $leaf/, "$method: the error where core goes there");
 }
 
 # time of the simulator passes by polls
