@@ -44,6 +44,7 @@ typedef struct PlaceCxt
 	bool		restless;		/* of which one may not be run ahead of demand */
 	List	   *limited;		/* plans of which a LIMIT wants few rows */
 	int			last_id;		/* greatest plan_node_id */
+	bool		changes;		/* some node changes rows */
 	bool		may_cut;		/* scans may be cut for the sake of subqueries */
 } PlaceCxt;
 
@@ -241,6 +242,7 @@ see_node(Plan *plan, PlaceCxt *cxt)
 	(void) see_subplans((Node *) plan->qual, cxt);
 	if (IsA(plan, Limit))
 		see_limit((const Limit *) plan, cxt);
+	cxt->changes |= IsA(plan, ModifyTable);
 	if (IsA(plan, NestLoop))
 	{
 		ListCell   *lc;
@@ -465,6 +467,6 @@ anago_place_looks(PlannedStmt *stmt, bool may_cut)
 	if (stmt->planTree == NULL)
 		return;
 	visit_stmt(see_node, &cxt);
-	if (!bms_is_empty(cxt.of_rows) || stmt->resultRelations != NIL)
+	if (!bms_is_empty(cxt.of_rows) || cxt.changes)
 		visit_stmt(place_at, &cxt);
 }

@@ -163,7 +163,7 @@ show_conditions(const AnagoStepDesc *desc, Relation index)
 									  exprTypmod(value), exprCollation(value), 0);
 		else
 		{
-			column = copyObject(lfirst(next));
+			column = copyObject((Node *) lfirst(next));
 			ChangeVarNodes(column, 1, desc->scanrelid, 0);
 			next = lnext(exprs, next);
 		}
