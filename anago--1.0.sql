@@ -297,3 +297,47 @@ COMMENT ON FUNCTION anago_budget() IS
 REVOKE ALL ON FUNCTION anago_budget() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION anago_budget() TO pg_read_all_stats;
 GRANT SELECT ON anago_activity TO PUBLIC;
+
+CREATE FUNCTION anago_guard(
+	OUT pid integer,
+	OUT state text,
+	OUT transactions_per_s double precision,
+	OUT latency_us double precision,
+	OUT unloaded_us double precision,
+	OUT slowdown double precision,
+	OUT inflight_limit integer,
+	OUT part_of_time double precision
+)
+RETURNS record
+AS 'MODULE_PATHNAME', 'anago_guard'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION anago_guard() IS
+	'what the guard sees and does; see view anago_guard';
+
+CREATE VIEW anago_guard AS
+	SELECT * FROM anago_guard();
+
+COMMENT ON VIEW anago_guard IS
+	'what the guard sees of transactions, and what reads it leaves to queries by anago';
+COMMENT ON COLUMN anago_guard.pid IS
+	'its process; NULL: there is none, as anago is not preloaded';
+COMMENT ON COLUMN anago_guard.state IS
+	'off; idle: no query reads; free: there are no transactions; probe: it looks what these take without queries; limits';
+COMMENT ON COLUMN anago_guard.transactions_per_s IS
+	'transactions of sessions that run no query by anago, when last counted';
+COMMENT ON COLUMN anago_guard.latency_us IS
+	'mean time that one of these takes, in microseconds';
+COMMENT ON COLUMN anago_guard.unloaded_us IS
+	'the same without queries by anago';
+COMMENT ON COLUMN anago_guard.slowdown IS
+	'one by the other, smoothed; held at or below anago.oltp_slowdown';
+COMMENT ON COLUMN anago_guard.inflight_limit IS
+	'reads that all queries together may have on their way; NULL: no limit of the guard''s';
+COMMENT ON COLUMN anago_guard.part_of_time IS
+	'part of the time in which these may be issued';
+
+REVOKE ALL ON FUNCTION anago_guard() FROM PUBLIC;
+REVOKE ALL ON anago_guard FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION anago_guard() TO pg_read_all_stats;
+GRANT SELECT ON anago_guard TO pg_read_all_stats;

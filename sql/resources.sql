@@ -23,10 +23,14 @@ alter role anago_nobody set anago.share = 1000;
 select * from anago_budget();
 select count(*) from anago_activity;
 select count(*) from anago_activity();
+select * from anago_guard;
 set role anago_monitor;
 select inflight_limit, reads_per_s_limit, processes, in_flight, peak from anago_budget();
 select count(*) from anago_activity;
+select * from anago_guard;
 reset role;
+alter system set anago.oltp_slowdown = 1;
+set anago.guard = on;
 
 -- what a query shows of itself, and to whom
 create table busy (id int primary key, pad text);

@@ -183,11 +183,13 @@ anago_count_read_op(void)
 	errmsg("could not read block %u in file \"%s\": %m", blkno, path)
 #endif
 
-/* 17: the number of this process among all that use shared memory. */
+/* This process's number among all; that of a process's transaction.  17: moved. */
 #if PG_VERSION_NUM >= 170000
 #define ANAGO_PROC_NUMBER	MyProcNumber
+#define ANAGO_PROC_LXID(proc)	((proc)->vxid.lxid)
 #else
 #define ANAGO_PROC_NUMBER	MyProc->pgprocno
+#define ANAGO_PROC_LXID(proc)	((proc)->lxid)
 #endif
 
 /* 19: the callback of GetNamedDSMSegment() takes an argument. */

@@ -29,12 +29,14 @@ bool		anago_ahead = true;
 bool		anago_debug_force = false;
 int			anago_dive_pages = 16;
 bool		anago_enable = false;
+bool		anago_guard_on = false;
 double		anago_io_gain = 0.0;
 int			anago_io_method = ANAGO_IO_AUTO;
 int			anago_max_inflight_reads = 256;
 int			anago_max_rows_ahead = 1024;
 int			anago_mode = ANAGO_MODE_OOO;
 int			anago_numa = ANAGO_NUMA_AUTO;
+double		anago_oltp_slowdown = 1.2;
 char	   *anago_operators = "";
 bool		anago_pin_workers = false;
 bool		anago_residency = true;
@@ -291,6 +293,18 @@ define_user_settings(void)
 static void
 define_server_settings(void)
 {
+	DefineCustomBoolVariable("anago.guard",
+							 "Holds queries back where transactions of other sessions become slower.",
+							 "Needs anago in shared_preload_libraries.",
+							 &anago_guard_on, false,
+							 PGC_SIGHUP, 0, NULL, NULL, NULL);
+
+	DefineCustomRealVariable("anago.oltp_slowdown",
+							 "Sets by what factor transactions may be slower than without queries of anago.",
+							 "The guard moves the server's budget of reads so that they are not slower than that.",
+							 &anago_oltp_slowdown, 1.2, 1.01, 100.0,
+							 PGC_SIGHUP, 0, NULL, NULL, NULL);
+
 	DefineCustomIntVariable("anago.server_inflight_reads",
 							"Sets how many page reads all queries of the server may have on their way at once.",
 							"Those that anago issues. Zero means no limit.",

@@ -63,12 +63,14 @@ extern PGDLLIMPORT bool anago_ahead;
 extern PGDLLIMPORT bool anago_debug_force;
 extern PGDLLIMPORT int anago_dive_pages;	/* 0: statistics alone */
 extern PGDLLIMPORT bool anago_enable;
+extern PGDLLIMPORT bool anago_guard_on;
 extern PGDLLIMPORT double anago_io_gain;	/* 0: as the device is known */
 extern PGDLLIMPORT int anago_io_method;
 extern PGDLLIMPORT int anago_max_inflight_reads;
 extern PGDLLIMPORT int anago_max_rows_ahead;
 extern PGDLLIMPORT int anago_mode;
 extern PGDLLIMPORT int anago_numa;
+extern PGDLLIMPORT double anago_oltp_slowdown;
 extern PGDLLIMPORT char *anago_operators;
 extern PGDLLIMPORT bool anago_pin_workers;
 extern PGDLLIMPORT bool anago_residency;

@@ -11,6 +11,8 @@
  *	  activity.c	what all processes are doing, for SQL
  *	  htal.c		which class of work gets how many cores: pure functions
  *	  freshness.c	how fresh a standby is
+ *	  guard.c		what budget leaves transactions unhurt: a pure function
+ *	  guard_worker.c	its process; transactions.c, what that sees
  *
  *-------------------------------------------------------------------------
  */
@@ -19,6 +21,7 @@
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 #include "storage/ipc.h"
+#include "storage/latch.h"
 #include "storage/proc.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
@@ -65,8 +68,22 @@ slot_init(AnagoSlot *slot)
 	pg_atomic_init_u32(&slot->allowed, 0);
 	pg_atomic_init_u32(&slot->shortage, ANAGO_SHORT_OF_NOTHING);
 	pg_atomic_init_u64(&slot->reads, 0);
+	pg_atomic_init_u64(&slot->timed, 0);
+	pg_atomic_init_u64(&slot->timed_us, 0);
 	pg_atomic_init_u64(&slot->rows, 0);
 	pg_atomic_init_u64(&slot->tasks, 0);
+}
+
+static void
+report_init(AnagoGuardReport *report)
+{
+	pg_atomic_init_u32(&report->pid, 0);
+	pg_atomic_init_u32(&report->state, 0);
+	pg_atomic_init_u64(&report->per_second, 0);
+	pg_atomic_init_u64(&report->latency_us, 0);
+	pg_atomic_init_u64(&report->unloaded_us, 0);
+	pg_atomic_init_u64(&report->slowdown, 0);
+	pg_atomic_init_u64(&report->budget, 0);
 }
 
 static void
@@ -77,6 +94,10 @@ budgets_fill(AnagoBudgets *budgets, int nslots)
 	pg_atomic_init_u32(&budgets->limit, anago_server_inflight_reads);
 	pg_atomic_init_u32(&budgets->per_second, anago_server_reads_per_s);
 	pg_atomic_init_u64(&budgets->set_at, PgReloadTime);
+	pg_atomic_init_u32(&budgets->guard_limit, 0);
+	pg_atomic_init_u32(&budgets->guard_duty, ANAGO_DUTY_ALWAYS);
+	pg_atomic_init_u32(&budgets->guard_asleep, 0);
+	report_init(&budgets->guard);
 	pg_atomic_init_u64(&budgets->computed, 0);
 	pg_atomic_init_u64(&budgets->level, 0);
 	pg_atomic_init_u64(&budgets->weights, 0);
@@ -255,6 +276,8 @@ become_active(AnagoSlot *slot)
 	pg_atomic_write_u32(&slot->wants, 0);
 	pg_atomic_write_u32(&slot->allowed, 0);
 	pg_atomic_write_u64(&slot->reads, 0);
+	pg_atomic_write_u64(&slot->timed, 0);
+	pg_atomic_write_u64(&slot->timed_us, 0);
 	pg_atomic_write_u64(&slot->rows, 0);
 	pg_atomic_write_u64(&slot->tasks, 0);
 	pg_atomic_fetch_or_u64(active_word(anago_budgets, me), UINT64CONST(1) << (me % 64));
@@ -280,6 +303,15 @@ anago_slot_leave(void)
 	pg_atomic_fetch_and_u64(active_word(anago_budgets, me),
 							~(UINT64CONST(1) << (me % 64)));
 	pg_atomic_write_u32(&anago_slot->shortage, ANAGO_SHORT_OF_NOTHING);
+}
+
+void
+anago_budgets_wake_guard(void)
+{
+	uint32		guard = pg_atomic_read_u32(&anago_budgets->guard_asleep);
+
+	if (guard != 0)
+		SetLatch(&GetPGProcByNumber(guard - 1)->procLatch);
 }
 
 int

@@ -72,9 +72,27 @@ typedef struct AnagoSlot
 	pg_atomic_uint32 allowed;	/* of these; 0: no limit */
 	pg_atomic_uint32 shortage;	/* AnagoShortage */
 	pg_atomic_uint64 reads;
+	pg_atomic_uint64 timed;		/* of these, those that were issued, */
+	pg_atomic_uint64 timed_us;	/* and what they took, all together */
 	pg_atomic_uint64 rows;
 	pg_atomic_uint64 tasks;
 } AnagoSlot;
+
+/* What the guard has seen and decided, for SQL; numbers are bits of doubles. */
+typedef struct AnagoGuardReport
+{
+	pg_atomic_uint32 pid;
+	pg_atomic_uint32 state;		/* AnagoGuardState */
+	pg_atomic_uint64 per_second;	/* transactions */
+	pg_atomic_uint64 latency_us;	/* of these, */
+	pg_atomic_uint64 unloaded_us;	/* and without us */
+	pg_atomic_uint64 slowdown;
+	pg_atomic_uint64 budget;	/* reads */
+} AnagoGuardReport;
+
+/* Reads are issued in a part of each period, where the guard says so. */
+#define ANAGO_DUTY_PERIOD_US	20000
+#define ANAGO_DUTY_ALWAYS		1000
 
 typedef struct AnagoBudgets
 {
@@ -85,6 +103,13 @@ typedef struct AnagoBudgets
 	pg_atomic_uint32 limit;		/* anago.server_inflight_reads */
 	pg_atomic_uint32 per_second;	/* anago.server_reads_per_s */
 	pg_atomic_uint64 set_at;	/* when these two were */
+
+	/* the guard's; a limit of 0: none */
+	pg_atomic_uint32 guard_limit;
+	pg_atomic_uint32 guard_duty;	/* of ANAGO_DUTY_ALWAYS: the part of the time
+									 * in which reads may be issued */
+	pg_atomic_uint32 guard_asleep;	/* 1 + its process's number, if it sleeps */
+	AnagoGuardReport guard;
 
 	/* what follows from them and the slots */
 	pg_atomic_uint64 computed;	/* when, in ns */
@@ -130,7 +155,45 @@ static inline bool
 anago_budgets_limited(void)
 {
 	return (pg_atomic_read_u32(&anago_budgets->limit) |
-			pg_atomic_read_u32(&anago_budgets->per_second)) != 0;
+			pg_atomic_read_u32(&anago_budgets->per_second) |
+			pg_atomic_read_u32(&anago_budgets->guard_limit)) != 0;
+}
+
+/* Reads in flight; 0: no limit. */
+static inline int
+anago_budgets_limit(void)
+{
+	int			limit = (int) pg_atomic_read_u32(&anago_budgets->limit);
+	int			guard = (int) pg_atomic_read_u32(&anago_budgets->guard_limit);
+
+	return guard > 0 && (limit == 0 || guard < limit) ? guard : limit;
+}
+
+/* A process that had no use for reads wants some. */
+extern void anago_budgets_wake_guard(void);
+
+static inline double
+anago_read_double(pg_atomic_uint64 *at)
+{
+	union
+	{
+		uint64		bits;
+		double		number;
+	}			value = {.bits = pg_atomic_read_u64(at)};
+
+	return value.number;
+}
+
+static inline void
+anago_write_double(pg_atomic_uint64 *at, double number)
+{
+	union
+	{
+		double		number;
+		uint64		bits;
+	}			value = {.number = number};
+
+	pg_atomic_write_u64(at, value.bits);
 }
 
 /*
@@ -143,7 +206,10 @@ extern int	anago_slot_take(int want, int held);
 /* So many are in flight no longer. */
 extern void anago_slot_done(int n);
 
-/* A read was done in place: how long, in ms, is to be waited now?  And after that? */
+/*
+ * A read was done in place: how long, in ms, is to be waited now?  And how long
+ * until there may be one at all?
+ */
 extern int	anago_slot_in_place(void);
 extern int	anago_slot_wait(void);
 

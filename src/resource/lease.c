@@ -41,6 +41,8 @@ tell_wants(AnagoLease *lease, int wants)
 	others -= Min(others, lease->wants);
 	if (wants != lease->wants)
 		pg_atomic_write_u32(&anago_slot->wants, others + wants);
+	if (wants > 0 && others + lease->wants == 0)
+		anago_budgets_wake_guard();
 	lease->wants = wants;
 }
 
@@ -71,6 +73,8 @@ anago_lease_begin(AnagoLease *lease, AnagoBudget *query, const AnagoCounts *coun
 	lease->counts = counts;
 	/* a rescan in a parallel query goes on counting */
 	lease->reads = counts->reads + counts->sync_reads;
+	lease->timed = counts->reads;
+	lease->timed_us = counts->latency_us;
 	lease->rows = counts->rows;
 	lease->tasks = counts->tasks;
 	lease->on_reset.func = on_reset;
@@ -157,6 +161,8 @@ anago_lease_tell(AnagoLease *lease, int wants)
 
 	tell_wants(lease, wants);
 	tell_more(&anago_slot->reads, &lease->reads, counts->reads + counts->sync_reads);
+	tell_more(&anago_slot->timed, &lease->timed, counts->reads);
+	tell_more(&anago_slot->timed_us, &lease->timed_us, counts->latency_us);
 	tell_more(&anago_slot->rows, &lease->rows, counts->rows);
 	tell_more(&anago_slot->tasks, &lease->tasks, counts->tasks);
 	if (lease->query != NULL)
@@ -177,7 +183,7 @@ sleep_ms(int ms)
 void
 anago_lease_nap(AnagoLease *lease)
 {
-	sleep_ms(NAP_MS);
+	sleep_ms(Max(anago_slot_wait(), NAP_MS));
 }
 
 void
@@ -187,7 +193,7 @@ anago_lease_in_place(AnagoLease *lease)
 
 	if (ms == 0)
 		return;
-	pg_atomic_write_u32(&anago_slot->shortage, ANAGO_SHORT_OF_RATE);
+	pg_atomic_write_u32(&anago_slot->shortage, ANAGO_SHORT_OF_BUDGET);
 	while (ms > 0)
 	{
 		CHECK_FOR_INTERRUPTS();

@@ -27,6 +27,8 @@ typedef struct AnagoLease
 	int			held;			/* reads */
 	int			wants;			/* as told */
 	int64		reads;
+	int64		timed;
+	int64		timed_us;
 	int64		rows;
 	int64		tasks;
 	MemoryContextCallback on_reset;

@@ -34,30 +34,6 @@ now_ns(void)
 }
 
 static inline double
-read_double(pg_atomic_uint64 *at)
-{
-	union
-	{
-		uint64		bits;
-		double		number;
-	}			value = {.bits = pg_atomic_read_u64(at)};
-
-	return value.number;
-}
-
-static inline void
-write_double(pg_atomic_uint64 *at, double number)
-{
-	union
-	{
-		double		number;
-		uint64		bits;
-	}			value = {.number = number};
-
-	pg_atomic_write_u64(at, value.bits);
-}
-
-static inline double
 weight_of(AnagoSlot *slot)
 {
 	return (double) Max(pg_atomic_read_u32(&slot->share), 1) /
@@ -105,9 +81,9 @@ compute_level(int limit)
 		nclaims = anago_budgets->nslots;
 	}
 	n = gather_claims(claims, &weights);
-	write_double(&anago_budgets->level,
+	anago_write_double(&anago_budgets->level,
 				 limit > 0 ? anago_level(claims, n, limit) : ANAGO_NO_LEVEL);
-	write_double(&anago_budgets->weights, weights);
+	anago_write_double(&anago_budgets->weights, weights);
 	pg_atomic_write_u32(&anago_budgets->bound, limit > 0 ? Max(limit, n) : INT_MAX);
 }
 
@@ -133,7 +109,7 @@ allowed_by_level(void)
 	uint32		dice = hash_combine(murmurhash32((uint32) (turn >> 10)),
 									murmurhash32((uint32) MyProcPid));
 
-	return anago_level_allows(read_double(&anago_budgets->level),
+	return anago_level_allows(anago_read_double(&anago_budgets->level),
 							  weight_of(anago_slot),
 							  (double) dice / ((double) PG_UINT32_MAX + 1));
 }
@@ -141,7 +117,7 @@ allowed_by_level(void)
 int
 anago_slot_allowed(void)
 {
-	int			limit = (int) pg_atomic_read_u32(&anago_budgets->limit);
+	int			limit = anago_budgets_limit();
 	int			allowed = INT_MAX;
 
 	if (limit > 0)
@@ -151,6 +127,21 @@ anago_slot_allowed(void)
 	}
 	pg_atomic_write_u32(&anago_slot->allowed, limit > 0 ? Min(allowed, limit) : 0);
 	return allowed;
+}
+
+/* ---- part of the time ---- */
+
+/* Milliseconds until reads may be issued; 0: now. */
+static int
+wait_for_duty(uint64 now)
+{
+	uint32		duty = pg_atomic_read_u32(&anago_budgets->guard_duty);
+	uint64		us = now / 1000 % ANAGO_DUTY_PERIOD_US;
+
+	if (pg_atomic_read_u32(&anago_budgets->guard_limit) == 0 ||
+		us * ANAGO_DUTY_ALWAYS < (uint64) duty * ANAGO_DUTY_PERIOD_US)
+		return 0;
+	return (int) ((ANAGO_DUTY_PERIOD_US - us) / 1000) + 1;
 }
 
 /* ---- in flight ---- */
@@ -238,7 +229,7 @@ take_inflight(int limit, int want, int held, uint64 now)
 static double
 own_rate(int per_second)
 {
-	double		weights = read_double(&anago_budgets->weights);
+	double		weights = anago_read_double(&anago_budgets->weights);
 	double		weight = weight_of(anago_slot);
 
 	return per_second * Min(weight / Max(weights, weight), 1.0);
@@ -286,27 +277,39 @@ int
 anago_slot_wait(void)
 {
 	int			per_second = (int) pg_atomic_read_u32(&anago_budgets->per_second);
+	uint64		now;
+	int			ms;
 
-	return per_second > 0 ? wait_for_token(per_second, now_ns()) : 0;
+	if (!anago_budgets_limited())
+		return 0;
+	now = now_ns();
+	ms = wait_for_duty(now);
+	return per_second > 0 ? Max(ms, wait_for_token(per_second, now)) : ms;
+}
+
+/* Takes a token, whether there is one or not. */
+static void
+count_in_place(int per_second)
+{
+	uint64		now = now_ns();
+	uint64		due;
+
+	keep_level(anago_budgets_limit(), now);
+	due = pg_atomic_read_u64(&anago_budgets->due);
+	while (!pg_atomic_compare_exchange_u64(&anago_budgets->due, &due,
+										   anago_bucket_take(due, now, per_second, 1)))
+		;
+	anago_slot->due = anago_bucket_take(anago_slot->due, now, own_rate(per_second), 1);
 }
 
 int
 anago_slot_in_place(void)
 {
 	int			per_second = (int) pg_atomic_read_u32(&anago_budgets->per_second);
-	uint64		now;
-	uint64		due;
 
-	if (per_second == 0)
-		return 0;
-	now = now_ns();
-	due = pg_atomic_read_u64(&anago_budgets->due);
-	keep_level((int) pg_atomic_read_u32(&anago_budgets->limit), now);
-	while (!pg_atomic_compare_exchange_u64(&anago_budgets->due, &due,
-										   anago_bucket_take(due, now, per_second, 1)))
-		;
-	anago_slot->due = anago_bucket_take(anago_slot->due, now, own_rate(per_second), 1);
-	return wait_for_token(per_second, now);
+	if (per_second > 0)
+		count_in_place(per_second);
+	return anago_slot_wait();
 }
 
 /* ---- both ---- */
@@ -325,13 +328,15 @@ note_shortage(AnagoShortage shortage, uint64 now)
 static int
 take_limited(int want, int held)
 {
-	int			limit = (int) pg_atomic_read_u32(&anago_budgets->limit);
+	int			limit = anago_budgets_limit();
 	int			per_second = (int) pg_atomic_read_u32(&anago_budgets->per_second);
 	uint64		now = now_ns();
 	int			n = want;
 	int			tokens;
 
-	if (limit > 0)
+	if (wait_for_duty(now) > 0)
+		n = 0;
+	else if (limit > 0)
 		n = take_inflight(limit, want, held, now);
 	else
 		keep_level(limit, now);

@@ -1,0 +1,262 @@
+/*-------------------------------------------------------------------------
+ *
+ * guard.c
+ *	  How many reads queries may have beside transactions.  See guard.h.
+ *
+ * The budget grows by a tenth, and falls in proportion to how much too slow
+ * transactions are, to a quarter at most: it finds the edge from below and goes
+ * back from it fast.  Near below the target it stays where it is.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "resource/guard.h"
+
+/* No transactions for so long: there are none. */
+#define GUARD_QUIET_MS		100
+
+/* Transactions that a judgement takes, and how long they are waited for. */
+#define GUARD_ENOUGH		20
+#define GUARD_ENOUGH_MS		100
+
+/* So many are a judgement of their own, fewer at least this part of one... */
+#define GUARD_MANY			200
+#define GUARD_LEAST_PART	0.2
+
+/* ...unless they are slower than the latest ones by that factor. */
+#define GUARD_ALARM			2.0
+
+/* A probe: reads on their way end; then it is looked. */
+#define GUARD_DRAIN_MS		15
+#define GUARD_PROBE_MS		45
+#define GUARD_PROBE_MAX_MS	150
+
+/* What was learnt is looked at again after so long. */
+#define GUARD_OLD_MS		10000
+
+/* Of what is learnt while no query runs, and in a probe, how much counts. */
+#define GUARD_LEARN_IDLE	0.1
+#define GUARD_LEARN_PROBE	0.5
+
+/* What queries begin with beside transactions. */
+#define GUARD_BEGIN			1.0
+
+#define GUARD_GROWTH		1.1
+#define GUARD_DEAD_BAND		0.8		/* of what is put up with */
+#define GUARD_LEAST_CUT		0.9
+#define GUARD_MOST_CUT		0.25
+
+static double
+within(double value, double least, double most)
+{
+	return value < least ? least : value > most ? most : value;
+}
+
+static void
+forget_gathered(AnagoGuard *guard)
+{
+	guard->transactions = guard->busy_ms = guard->gathered_ms = 0;
+}
+
+static void
+go(AnagoGuard *guard, AnagoGuardState state, double budget)
+{
+	if (guard->state != state)
+	{
+		if (guard->state == ANAGO_GUARD_LIMITS)
+			guard->resume = guard->budget;
+		guard->state = state;
+		guard->in_state_ms = 0;
+		forget_gathered(guard);
+	}
+	guard->budget = budget;
+}
+
+void
+anago_guard_init(AnagoGuard *guard, int most)
+{
+	*guard = (AnagoGuard)
+	{
+		.state = ANAGO_GUARD_IDLE,
+			.budget = most,
+			.resume = GUARD_BEGIN,
+			.quiet_ms = GUARD_QUIET_MS,
+			.slowdown = 1,
+	};
+}
+
+/* ---- what is seen ---- */
+
+static void
+gather(AnagoGuard *guard, const AnagoGuardInput *seen)
+{
+	guard->transactions += seen->transactions;
+	guard->busy_ms += seen->busy_ms;
+	guard->gathered_ms += seen->ms;
+}
+
+/* Mean latency in what was gathered; 0: there was no transaction. */
+static double
+latency_us(const AnagoGuard *guard)
+{
+	return guard->transactions > 0 ? guard->busy_ms * 1000 / guard->transactions : 0;
+}
+
+static void
+learn(AnagoGuard *guard, double part)
+{
+	double		now = latency_us(guard);
+
+	if (now > 0)
+	{
+		guard->unloaded_us = guard->unloaded_us == 0 ? now :
+			guard->unloaded_us + part * (now - guard->unloaded_us);
+		guard->latency_us = now;
+		guard->age_ms = 0;
+	}
+	guard->slowdown = 1;
+	forget_gathered(guard);
+}
+
+/* Is it enough to judge by, or all that can be had? */
+static bool
+is_enough(const AnagoGuard *guard)
+{
+	return guard->transactions >= GUARD_ENOUGH || guard->gathered_ms >= GUARD_ENOUGH_MS;
+}
+
+/*
+ * Where transactions are too long to be counted: by what they wait for, reads or a
+ * CPU, and how much slower these are.
+ */
+static double
+slowdown_by_waits(const AnagoGuard *guard, const AnagoGuardInput *seen)
+{
+	double		reads = 1;
+	double		cpu = within(seen->runnable / (seen->cpus > 0 ? seen->cpus : 1), 1, 100);
+
+	if (seen->read_us > 0 && guard->read_unloaded_us > 0)
+		reads = within(seen->read_us / guard->read_unloaded_us, 1, 100);
+	return seen->others_io * reads + (1 - seen->others_io) * cpu;
+}
+
+/*
+ * One judgement of few transactions is worth little; one that is far off counts
+ * whole.
+ */
+static void
+smooth(AnagoGuard *guard, double slowdown, double transactions)
+{
+	double		part = within(transactions / GUARD_MANY, GUARD_LEAST_PART, 1);
+
+	if (slowdown > GUARD_ALARM * guard->slowdown)
+		part = 1;
+	guard->slowdown += part * (slowdown - guard->slowdown);
+}
+
+static void
+judge(AnagoGuard *guard, const AnagoGuardInput *seen)
+{
+	double		now = latency_us(guard);
+
+	if (now > 0 && guard->unloaded_us > 0)
+	{
+		guard->latency_us = now;
+		smooth(guard, now / guard->unloaded_us, guard->transactions);
+	}
+	else if (seen->others > 0)
+		guard->slowdown = slowdown_by_waits(guard, seen);
+	forget_gathered(guard);
+}
+
+/* ---- what is decided ---- */
+
+/* More than is wanted would only be longer to be taken back. */
+static double
+next_budget(const AnagoGuard *guard, double wants, double target, int most)
+{
+	double		budget = guard->budget;
+
+	if (guard->slowdown > target)
+		budget *= within(target / guard->slowdown, GUARD_MOST_CUT, GUARD_LEAST_CUT);
+	else if (guard->slowdown < 1 + (target - 1) * GUARD_DEAD_BAND &&
+			 budget < 2 * wants)
+		budget *= GUARD_GROWTH;
+	return within(budget, ANAGO_GUARD_LEAST, most);
+}
+
+static void
+begin_guarding(AnagoGuard *guard, int most)
+{
+	if (guard->unloaded_us == 0 || guard->age_ms >= GUARD_OLD_MS)
+		go(guard, ANAGO_GUARD_PROBE, ANAGO_GUARD_LEAST);
+	else
+		go(guard, ANAGO_GUARD_LIMITS, within(guard->resume, ANAGO_GUARD_LEAST, most));
+}
+
+static void
+probe(AnagoGuard *guard, const AnagoGuardInput *seen, int most)
+{
+	if (guard->in_state_ms <= GUARD_DRAIN_MS)
+		return;
+	gather(guard, seen);
+	if (guard->in_state_ms < GUARD_PROBE_MAX_MS &&
+		(guard->in_state_ms < GUARD_PROBE_MS || guard->transactions < GUARD_ENOUGH))
+		return;
+	learn(guard, GUARD_LEARN_PROBE);
+	guard->age_ms = 0;			/* also where there was nothing to be learnt */
+	go(guard, ANAGO_GUARD_LIMITS, within(guard->resume, ANAGO_GUARD_LEAST, most));
+}
+
+static void
+limit(AnagoGuard *guard, const AnagoGuardInput *seen, double target, int most)
+{
+	gather(guard, seen);
+	if (is_enough(guard))
+	{
+		judge(guard, seen);
+		guard->budget = next_budget(guard, seen->wants, target, most);
+	}
+	if (guard->age_ms >= GUARD_OLD_MS)
+		go(guard, ANAGO_GUARD_PROBE, ANAGO_GUARD_LEAST);
+}
+
+double
+anago_guard_step(AnagoGuard *guard, const AnagoGuardInput *seen,
+				 double target, int most)
+{
+	bool		transactions = seen->transactions > 0 || seen->others > 0;
+
+	guard->in_state_ms += seen->ms;
+	guard->age_ms += seen->ms;
+	guard->quiet_ms = transactions ? 0 : guard->quiet_ms + seen->ms;
+	if (seen->read_us > 0 &&
+		(guard->read_unloaded_us == 0 || seen->read_us < guard->read_unloaded_us))
+		guard->read_unloaded_us = seen->read_us;
+
+	if (seen->queries == 0)
+	{
+		go(guard, ANAGO_GUARD_IDLE, most);
+		gather(guard, seen);
+		if (guard->transactions >= GUARD_ENOUGH)
+			learn(guard, GUARD_LEARN_IDLE);
+	}
+	else if (guard->quiet_ms >= GUARD_QUIET_MS)
+		go(guard, ANAGO_GUARD_FREE, most);
+	else if (guard->state == ANAGO_GUARD_PROBE)
+		probe(guard, seen, most);
+	else if (guard->state == ANAGO_GUARD_LIMITS)
+		limit(guard, seen, target, most);
+	else if (transactions)
+		begin_guarding(guard, most);
+	else
+		go(guard, ANAGO_GUARD_FREE, most);
+	return guard->budget;
+}
+
+const char *
+anago_guard_state_name(AnagoGuardState state)
+{
+	static const char *const names[] = {"idle", "free", "probe", "limits"};
+
+	return names[state];
+}

@@ -1,0 +1,105 @@
+/*-------------------------------------------------------------------------
+ *
+ * guard.h
+ *	  How many reads queries may have, so that transactions are hardly slower.
+ *
+ * The controller: a pure function of what was seen since the last time, and of a
+ * state.  Neither this header nor guard.c includes postgres.h, and no clock is
+ * looked at (t/resource_test.c invents what is seen).  Who looks, and puts into
+ * effect what is decided, is guard_worker.c.
+ *
+ * A transaction's latency is the time that processes were busy with transactions,
+ * by the number of these.  What it is without us is learnt while no query of ours
+ * runs, and where one does by holding it up for a moment, now and then:
+ *
+ *		IDLE		no queries of ours: what transactions take is learnt
+ *		FREE		no transactions: queries have everything
+ *		PROBE		queries are held up: what transactions take is learnt
+ *		LIMITS		the budget follows the slowdown
+ *
+ *		any -- no queries --> IDLE
+ *		any -- no transactions for GUARD_QUIET_MS --> FREE
+ *		IDLE, FREE -- both --> PROBE, or LIMITS if what was learnt is not old
+ *		PROBE -- enough was seen --> LIMITS
+ *		LIMITS -- what was learnt is old --> PROBE
+ *
+ * The budget is a number of reads in flight.  Below 1 it is the part of the time in
+ * which there may be any: 0.25 is 1 read, for a quarter of the time.
+ *
+ * Invariants
+ *	- ANAGO_GUARD_LEAST <= budget <= most, and all of it where the state is IDLE
+ *	  or FREE;
+ *	- a probe lasts no longer than GUARD_PROBE_MAX_MS.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ANAGO_GUARD_H
+#define ANAGO_GUARD_H
+
+#include <stdbool.h>
+
+/* The least budget: queries always get on. */
+#define ANAGO_GUARD_LEAST	0.05
+
+typedef enum AnagoGuardState
+{
+	ANAGO_GUARD_IDLE,
+	ANAGO_GUARD_FREE,
+	ANAGO_GUARD_PROBE,
+	ANAGO_GUARD_LIMITS
+} AnagoGuardState;
+
+/* What was seen in the `ms` milliseconds since the last time. */
+typedef struct AnagoGuardInput
+{
+	double		ms;
+	int			queries;		/* processes of ours that want reads, or have some */
+	double		wants;			/* reads in flight that these would have */
+	double		transactions;	/* that began */
+	double		busy_ms;		/* of processes that began some: sum of time in
+								 * which these did not wait for their client */
+	double		others;			/* processes, mean, that were busy with one
+								 * transaction all the time */
+	double		others_io;		/* of these, the part that waited for reads, 0..1 */
+	double		read_us;		/* mean latency of our reads; 0: there were none */
+	double		runnable;		/* processes that a CPU has or that wait for one */
+	int			cpus;
+} AnagoGuardInput;
+
+typedef struct AnagoGuard
+{
+	AnagoGuardState state;
+	double		in_state_ms;
+	double		budget;			/* reads in flight */
+	double		resume;			/* after a probe: with this budget */
+	double		quiet_ms;		/* since the latest transaction was seen */
+
+	/* what was learnt */
+	double		unloaded_us;	/* a transaction's latency; 0: not known */
+	double		age_ms;			/* since that was seen */
+	double		read_unloaded_us;	/* least mean latency of our reads; 0: ... */
+
+	/* what is gathered until it is enough to judge by */
+	double		transactions;
+	double		busy_ms;
+	double		gathered_ms;
+
+	/* the latest judgement, for the view */
+	double		latency_us;
+	double		slowdown;
+} AnagoGuard;
+
+/* Begin: everything is everybody's. */
+extern void anago_guard_init(AnagoGuard *guard, int most);
+
+/*
+ * One turn; returns the budget.  `target` is the slowdown that is put up with,
+ * above 1; `most` reads is as good as no limit.
+ */
+extern double anago_guard_step(AnagoGuard *guard, const AnagoGuardInput *seen,
+							   double target, int most);
+
+/* For messages. */
+extern const char *anago_guard_state_name(AnagoGuardState state);
+
+#endif							/* ANAGO_GUARD_H */

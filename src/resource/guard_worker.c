@@ -1,0 +1,279 @@
+/*-------------------------------------------------------------------------
+ *
+ * guard_worker.c
+ *	  The guard's process.  See guard.h for what it decides.
+ *
+ * A background worker without a database.  While queries of ours read, it looks at
+ * transactions about every millisecond, and decides after some looks; else it
+ * sleeps, looks now and then, and is woken by the first query.  Queries wait for
+ * nothing of it: what it has decided stands in shared memory.  When it ends, that
+ * stays until the postmaster has started it again; it starts from nothing.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/htup_details.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "portability/instr_time.h"
+#include "postmaster/bgworker.h"
+#include "postmaster/interrupt.h"
+#include "storage/ipc.h"
+#include "storage/latch.h"
+#include "storage/proc.h"
+#include "tcop/tcopprot.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/timestamp.h"
+
+#include "compat.h"
+#include "guc.h"
+#include "resource/budgets.h"
+#include "resource/guard.h"
+#include "resource/guard_worker.h"
+#include "resource/transactions.h"
+
+/* Between looks, and between decisions; sleeps where there is nothing to do. */
+#define LOOK_MS			1
+#define BACKENDS_OF_A_LOOK	500	/* with so many more, a millisecond longer */
+#define DECIDE_MS		20
+#define IDLE_MS			250
+#define OFF_MS			60000
+
+/* The log has no more than one line in that time. */
+#define SAY_MS			10000
+
+/* So many reads in flight are as good as all. */
+#define MOST_READS		1024
+
+#define RESTART_S		1
+
+PG_FUNCTION_INFO_V1(anago_guard);
+
+static AnagoGuard guard;
+
+void
+anago_guard_worker_init(void)
+{
+	BackgroundWorker worker = {
+		.bgw_name = "anago guard",
+		.bgw_type = "anago guard",
+		.bgw_flags = BGWORKER_SHMEM_ACCESS,
+		.bgw_start_time = BgWorkerStart_ConsistentState,
+		.bgw_restart_time = RESTART_S,
+		.bgw_library_name = "anago",
+		.bgw_function_name = "anago_guard_main",
+	};
+
+	if (process_shared_preload_libraries_in_progress)
+		RegisterBackgroundWorker(&worker);
+}
+
+/* ---- sleeping ---- */
+
+static uint32
+wait_event(void)
+{
+	static uint32 event = 0;
+
+	if (event == 0)
+		event = anago_wait_event_new("AnagoGuard");
+	return event;
+}
+
+/* Also serves what comes meanwhile. */
+static void
+sleep_ms(long ms)
+{
+	(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+					 ms, wait_event());
+	ResetLatch(MyLatch);
+	CHECK_FOR_INTERRUPTS();
+	if (ShutdownRequestPending)
+		proc_exit(1);			/* with 0 it would not be started again */
+	if (ConfigReloadPending)
+	{
+		ConfigReloadPending = false;
+		ProcessConfigFile(PGC_SIGHUP);
+	}
+}
+
+/* Until a query reads, or so long. */
+static void
+sleep_idle(long ms)
+{
+	double		wants;
+
+	pg_atomic_write_u32(&anago_budgets->guard_asleep, ANAGO_PROC_NUMBER + 1);
+	pg_memory_barrier();
+	if (anago_transactions_queries(&wants) == 0 || !anago_guard_on)
+		sleep_ms(ms);
+	pg_atomic_write_u32(&anago_budgets->guard_asleep, 0);
+}
+
+/* ---- a decision, and its effect ---- */
+
+static void
+look_for_a_while(void)
+{
+	instr_time	begin;
+	double		before = 0;
+
+	INSTR_TIME_SET_CURRENT(begin);
+	while (before < DECIDE_MS)
+	{
+		instr_time	now;
+
+		sleep_ms(LOOK_MS + MaxBackends / BACKENDS_OF_A_LOOK);
+		INSTR_TIME_SET_CURRENT(now);
+		INSTR_TIME_SUBTRACT(now, begin);
+		anago_transactions_look(INSTR_TIME_GET_MILLISEC(now) - before);
+		before = INSTR_TIME_GET_MILLISEC(now);
+	}
+}
+
+/*
+ * Each process of a query has one read at least.  A budget of fewer is part of the
+ * time.
+ */
+static void
+put_into_effect(double budget, int queries)
+{
+	AnagoBudgets *b = anago_budgets;
+	double		part = budget < queries ? budget / queries : 1;
+
+	part = Max(part, ANAGO_GUARD_LEAST);
+	pg_atomic_write_u32(&b->guard_duty, (uint32) (part * ANAGO_DUTY_ALWAYS));
+	pg_atomic_write_u32(&b->guard_limit, budget >= MOST_READS ? 0 : Max((int) budget, 1));
+}
+
+static void
+report(const AnagoGuardInput *seen)
+{
+	AnagoGuardReport *report = &anago_budgets->guard;
+
+	pg_atomic_write_u32(&report->state, guard.state);
+	pg_atomic_write_u32(&report->pid, MyProcPid);
+	anago_write_double(&report->per_second, seen->ms > 0 ? seen->transactions * 1000 / seen->ms : 0);
+	anago_write_double(&report->latency_us, guard.latency_us);
+	anago_write_double(&report->unloaded_us, guard.unloaded_us);
+	anago_write_double(&report->slowdown, guard.slowdown);
+	anago_write_double(&report->budget, guard.budget);
+}
+
+/* What it does, when that has changed. */
+static void
+say(AnagoGuardState before)
+{
+	static TimestampTz said = 0;
+	bool		limits = guard.state == ANAGO_GUARD_LIMITS;
+	TimestampTz now = GetCurrentTimestamp();
+
+	if (guard.state == before || (!limits && before != ANAGO_GUARD_LIMITS) ||
+		guard.state == ANAGO_GUARD_PROBE || !TimestampDifferenceExceeds(said, now, SAY_MS))
+		return;
+	said = now;
+	if (limits)
+		ereport(LOG,
+				(errmsg("anago's guard limits reads in flight to %.2f", guard.budget),
+				 errdetail("Transactions take %.0f us, and %.0f us without queries of anago.",
+						   guard.latency_us, guard.unloaded_us)));
+	else
+		ereport(LOG,
+				(errmsg("anago's guard limits reads no longer"),
+				 guard.state == ANAGO_GUARD_FREE ? errdetail("There are no transactions.") :
+				 errdetail("No query of anago reads.")));
+}
+
+static void
+decide(void)
+{
+	AnagoGuardInput seen;
+	AnagoGuardState before = guard.state;
+
+	anago_transactions_seen(&seen);
+	put_into_effect(anago_guard_step(&guard, &seen, anago_oltp_slowdown, MOST_READS),
+					seen.queries);
+	report(&seen);
+	say(before);
+}
+
+static void
+be_off(void)
+{
+	AnagoGuardInput nothing = {0};
+
+	anago_guard_init(&guard, MOST_READS);
+	put_into_effect(guard.budget, 0);
+	report(&nothing);
+}
+
+void
+anago_guard_main(Datum arg)
+{
+	pqsignal(SIGHUP, SignalHandlerForConfigReload);
+	pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
+	BackgroundWorkerUnblockSignals();
+	anago_budgets_prepare();
+	anago_transactions_begin();
+	anago_guard_init(&guard, MOST_READS);
+	for (;;)
+	{
+		if (!anago_guard_on)
+		{
+			be_off();
+			sleep_idle(OFF_MS);
+			continue;
+		}
+		look_for_a_while();
+		decide();
+		if (guard.state == ANAGO_GUARD_IDLE)
+			sleep_idle(IDLE_MS);
+	}
+}
+
+/* ---- for SQL ---- */
+
+static Datum
+rounded(pg_atomic_uint64 *at, bool *isnull)
+{
+	double		value = anago_read_double(at);
+
+	*isnull = value == 0;
+	return Float8GetDatum(rint(value * 1000) / 1000);
+}
+
+Datum
+anago_guard(PG_FUNCTION_ARGS)
+{
+	AnagoBudgets *b = anago_budgets;
+	AnagoGuardReport *report = &b->guard;
+	uint32		limit;
+	TupleDesc	tupdesc;
+	Datum		values[8];
+	bool		nulls[8] = {false};
+
+	anago_budgets_prepare();
+	b = anago_budgets;
+	report = &b->guard;
+	limit = pg_atomic_read_u32(&b->guard_limit);
+	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	values[0] = Int32GetDatum((int32) pg_atomic_read_u32(&report->pid));
+	nulls[0] = DatumGetInt32(values[0]) == 0;
+	values[1] = CStringGetTextDatum(nulls[0] ? "no process" : !anago_guard_on ? "off" :
+									anago_guard_state_name(pg_atomic_read_u32(&report->state)));
+	values[2] = rounded(&report->per_second, &nulls[2]);
+	values[3] = rounded(&report->latency_us, &nulls[3]);
+	values[4] = rounded(&report->unloaded_us, &nulls[4]);
+	values[5] = rounded(&report->slowdown, &nulls[5]);
+	values[6] = Int32GetDatum((int32) limit);
+	values[7] = Float8GetDatum((double) pg_atomic_read_u32(&b->guard_duty) / ANAGO_DUTY_ALWAYS);
+	nulls[6] = nulls[7] = limit == 0;
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(tupdesc, values, nulls)));
+}

@@ -1,0 +1,228 @@
+/*-------------------------------------------------------------------------
+ *
+ * transactions.c
+ *	  What transactions of other sessions do.  See transactions.h.
+ *
+ * A session numbers its transactions; the number is there while one runs.  Two looks
+ * at it tell how many began in between, also those that were over before anybody
+ * looked.  Time busy is counted by looks, and belongs to the transaction that ends
+ * when the next one begins:
+ *
+ *		look		.   .   .   .   .   .   .   .
+ *		number		7   7   0   9   9   0   0  10
+ *		busy		x   x       x   x           x
+ *		seen				    2 began, 2 ms   1 began, 2 ms
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <unistd.h>
+
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/fd.h"
+#include "storage/proc.h"
+
+#include "compat.h"
+#include "resource/budgets.h"
+#include "resource/transactions.h"
+
+#define WAIT_EVENT_CLASS	0xFF000000U
+
+/* Busy for so long with one transaction: it is too long to be counted. */
+#define LONG_MS		200.0
+
+/* A session does not begin more in a millisecond, whatever its number says. */
+#define MOST_BEGUN	1000
+
+/* A session, by the number of its process. */
+typedef struct Session
+{
+	int			pid;
+	LocalTransactionId latest;
+	double		busy_ms;		/* since that began */
+	double		reading_ms;		/* of this, waiting for reads */
+
+	/* of its reads, if it is one of ours: what was counted when last seen */
+	uint64		reads;
+	uint64		read_us;
+} Session;
+
+static Session *sessions;
+static double looked_ms;		/* since the last time */
+static double transactions;
+static double busy_ms;
+
+void
+anago_transactions_begin(void)
+{
+	sessions = palloc0(sizeof(Session) * MaxBackends);
+}
+
+static inline bool
+is_ours(int i)
+{
+	return anago_budgets_next(anago_budgets, i) == i;
+}
+
+/* A session, and no process that only helps one or cleans up. */
+static inline bool
+is_session(const PGPROC *proc)
+{
+	return OidIsValid(proc->databaseId) &&
+		(proc->statusFlags & PROC_IS_AUTOVACUUM) == 0 &&
+		(proc->lockGroupLeader == NULL || proc->lockGroupLeader == proc);
+}
+
+/* One that began, and perhaps others before it. */
+static void
+count_begun(Session *session, LocalTransactionId now)
+{
+	uint32		begun = session->latest == InvalidLocalTransactionId ? 1 :
+		now - session->latest;
+
+	session->latest = now;
+	if (begun > MOST_BEGUN)
+		begun = 1;
+	transactions += begun;
+	busy_ms += session->busy_ms;
+	session->busy_ms = session->reading_ms = 0;
+}
+
+static void
+look_at(Session *session, PGPROC *proc, double ms)
+{
+	LocalTransactionId now = *(volatile LocalTransactionId *) &ANAGO_PROC_LXID(proc);
+	uint32		event = *(volatile uint32 *) &proc->wait_event_info;
+
+	if (now == InvalidLocalTransactionId)
+		return;
+	if (now != session->latest)
+		count_begun(session, now);
+	/* (it is asked to sleep: pg_sleep()) */
+	if ((event & WAIT_EVENT_CLASS) == PG_WAIT_CLIENT ||
+		(event & WAIT_EVENT_CLASS) == PG_WAIT_TIMEOUT)
+		return;
+	session->busy_ms += ms;
+	if ((event & WAIT_EVENT_CLASS) == PG_WAIT_IO)
+		session->reading_ms += ms;
+}
+
+void
+anago_transactions_look(double ms)
+{
+	looked_ms += ms;
+	for (int i = 0; i < Min(MaxBackends, anago_budgets->nslots); i++)
+	{
+		PGPROC	   *proc = GetPGProcByNumber(i);
+		Session    *session = &sessions[i];
+		int			pid = *(volatile int *) &proc->pid;
+
+		if (pid != session->pid)
+		{
+			memset(session, 0, sizeof(Session));
+			session->pid = pid;
+		}
+		if (pid == 0 || !is_session(proc))
+			continue;
+		if (is_ours(i))
+			session->busy_ms = session->reading_ms = 0;
+		else
+			look_at(session, proc, ms);
+	}
+}
+
+/* Sessions that are busy with one long transaction, and what part of it they read. */
+static void
+see_long_ones(AnagoGuardInput *seen)
+{
+	double		reading = 0;
+	double		busy = 0;
+
+	for (int i = 0; i < MaxBackends; i++)
+		if (sessions[i].busy_ms > LONG_MS)
+		{
+			seen->others++;
+			busy += sessions[i].busy_ms;
+			reading += sessions[i].reading_ms;
+		}
+	seen->others_io = busy > 0 ? reading / busy : 0;
+}
+
+/* Mean latency of our own reads. */
+static double
+own_read_us(void)
+{
+	double		reads = 0;
+	double		us = 0;
+
+	for (int i = anago_budgets_next(anago_budgets, 0); i >= 0;
+		 i = anago_budgets_next(anago_budgets, i + 1))
+	{
+		AnagoSlot  *slot = &anago_budgets->slots[i];
+		Session    *session = &sessions[i];
+		uint64		now = pg_atomic_read_u64(&slot->timed);
+		uint64		now_us = pg_atomic_read_u64(&slot->timed_us);
+
+		/* else it is another query */
+		if (now >= session->reads && now_us >= session->read_us)
+		{
+			reads += now - session->reads;
+			us += now_us - session->read_us;
+		}
+		session->reads = now;
+		session->read_us = now_us;
+	}
+	return reads > 0 ? us / reads : 0;
+}
+
+/* Processes that run or wait for a CPU, but for this one: as the kernel says. */
+static double
+runnable(void)
+{
+	FILE	   *file = AllocateFile("/proc/loadavg", "r");
+	int			n = 1;
+
+	if (file == NULL)
+		return 0;
+	if (fscanf(file, "%*f %*f %*f %d/", &n) != 1)
+		n = 1;
+	FreeFile(file);
+	return Max(n - 1, 0);
+}
+
+int
+anago_transactions_queries(double *wants)
+{
+	int			n = 0;
+
+	*wants = 0;
+	for (int i = anago_budgets_next(anago_budgets, 0); i >= 0;
+		 i = anago_budgets_next(anago_budgets, i + 1))
+	{
+		AnagoSlot  *slot = &anago_budgets->slots[i];
+
+		uint32		wanted = Max(pg_atomic_read_u32(&slot->wants),
+								 pg_atomic_read_u32(&slot->inflight));
+
+		n += wanted > 0;
+		*wants += wanted;
+	}
+	return n;
+}
+
+void
+anago_transactions_seen(AnagoGuardInput *seen)
+{
+	memset(seen, 0, sizeof(*seen));
+	seen->ms = looked_ms;
+	seen->queries = anago_transactions_queries(&seen->wants);
+	seen->transactions = transactions;
+	seen->busy_ms = busy_ms;
+	see_long_ones(seen);
+	seen->read_us = own_read_us();
+	seen->runnable = runnable();
+	seen->cpus = (int) sysconf(_SC_NPROCESSORS_ONLN);
+	looked_ms = transactions = busy_ms = 0;
+}

@@ -1,0 +1,32 @@
+/*-------------------------------------------------------------------------
+ *
+ * transactions.h
+ *	  What transactions of other sessions do, seen from outside.
+ *
+ * Nothing is asked of them.  Each process shows in shared memory the number of its
+ * transaction and what it waits for; a look at all of them, about once in a
+ * millisecond, counts how many transactions began and how long processes were busy
+ * with some.  "Others" are client sessions that run no query of ours just then.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ANAGO_TRANSACTIONS_H
+#define ANAGO_TRANSACTIONS_H
+
+#include "postgres.h"
+
+#include "resource/guard.h"
+
+/* In the memory context that is current. */
+extern void anago_transactions_begin(void);
+
+/* A look, `ms` milliseconds after the one before. */
+extern void anago_transactions_look(double ms);
+
+/* What was seen since the last time, all of an AnagoGuardInput. */
+extern void anago_transactions_seen(AnagoGuardInput *seen);
+
+/* Processes of ours that want reads, and how many they want. */
+extern int	anago_transactions_queries(double *wants);
+
+#endif							/* ANAGO_TRANSACTIONS_H */

@@ -1,0 +1,125 @@
+# The guard: queries have everything while there are no transactions, little from
+# the first of these on, and everything again when they are over; whatever becomes of
+# the guard, queries go on.
+
+use strict;
+use warnings FATAL => 'all';
+use FindBin;
+use IPC::Run ();
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time usleep);
+
+require "$FindBin::RealBin/common.pl";
+
+my $node = Anago::new_server('guard',
+	'session_preload_libraries' => '',
+	'shared_preload_libraries' => 'anago',
+	'anago.guard' => 'on',
+	'max_parallel_workers_per_gather' => 0);
+Anago::make_tables($node, 20000);
+
+# A device whose reads all take a millisecond, however many there are.
+my %sim = (
+	'anago.io_method' => 'sim',
+	'anago.sim_latency' => 1000,
+	'anago.sim_delay' => 0,
+	'anago.sim_hit_rate' => 0);
+my $long = 'select count(x) from generate_series(1, 1000) r, lateral
+	(select sum(length(a.pad) + b.v) as x from a join b on b.aid = a.id where a.k >= r % 7 offset 0) s';
+my $watch = Anago::session($node, 'anago.enable' => 'off');
+
+sub seen
+{
+	my ($sql) = @_;
+	return $watch->query_safe($sql);
+}
+
+# Until SQL says t; looked at seldom, as a look is a transaction, too.
+sub becomes
+{
+	my ($sql, $name) = @_;
+	my $start = time;
+
+	while (time - $start < 20)
+	{
+		usleep(300_000);
+		return pass($name) if seen("select $sql from anago_guard") eq 't';
+	}
+	fail($name);
+	diag(seen('select * from anago_guard'));
+	return;
+}
+
+sub set_guard
+{
+	my ($value) = @_;
+	seen("alter system set anago.guard = $value");
+	seen('select pg_reload_conf()');
+	return;
+}
+
+# Lookups, for as long as it is said, in the background.
+sub transactions
+{
+	my ($seconds) = @_;
+	my $script = PostgreSQL::Test::Utils::tempdir() . '/lookup.sql';
+
+	append_to_file($script, "\\set k random(1, 20000)\nselect pad from a where id = :k;\n");
+	local $ENV{PGOPTIONS} = '-c anago.enable=off';
+	my $harness = IPC::Run::start([ 'pgbench', '-n', '-c', 2, '-T', $seconds, '-M', 'prepared', '-f', $script,
+			'-h', $node->host, '-p', $node->port, 'postgres' ],
+		'>', \my $out, '2>', \my $err);
+	return $harness;
+}
+
+# --- what it does ---
+
+becomes("state = 'idle' and inflight_limit is null", 'no query reads: idle');
+my $query = Anago::session($node, %sim);
+Anago::start($query, $long);
+becomes("state = 'free' and inflight_limit is null", 'no transactions: queries have everything');
+my $load = transactions(6);
+becomes("state in ('limits', 'probe') and inflight_limit is not null", 'transactions: a limit');
+becomes('transactions_per_s > 50 and unloaded_us > 0 and latency_us > 0 and slowdown > 0', 'they are seen and measured');
+is(seen('select count(*) from anago_activity where allowed is not null and in_flight >= 0'), 1, 'the query has its part');
+my $reads = seen('select reads from anago_activity');
+usleep(500_000);
+cmp_ok(seen('select reads from anago_activity'), '>', $reads, 'and gets on');
+$load->finish;
+becomes("state = 'free' and inflight_limit is null", 'they are over: queries have everything again');
+like(slurp_file($node->logfile), qr/LOG:  anago's guard limits reads in flight to [\d.]+\n.*DETAIL:  Transactions take/,
+	'the log tells of it');
+
+# --- what becomes of it ---
+
+$load = transactions(15);
+becomes('inflight_limit is not null', 'a limit again');
+set_guard('off');
+becomes("state = 'off' and inflight_limit is null", 'switched off: no limit');
+set_guard('on');
+becomes('inflight_limit is not null', 'switched on: a limit');
+my $pid = seen('select pid from anago_guard');
+kill 'TERM', $pid;
+$reads = seen('select coalesce(sum(reads), 0) from anago_activity');
+becomes("pid <> $pid and state in ('limits', 'probe')", 'terminated: it is there again');
+cmp_ok(seen('select reads from anago_activity'), '>', $reads, 'the query has gone on');
+seen('select pg_cancel_backend(pid) from anago_activity');
+Anago::finish($query);
+$query->quit;
+becomes("state = 'idle' and inflight_limit is null", 'the query has ended: idle');
+$load->finish;
+$watch->quit;
+$node->stop;
+
+# --- not preloaded ---
+
+$node->adjust_conf('postgresql.conf', 'shared_preload_libraries', "''");
+$node->append_conf('postgresql.conf', "session_preload_libraries = 'anago'\n");
+$node->start;
+is($node->safe_psql('postgres', 'select state, pid is null, inflight_limit is null from anago_guard'), 'no process|t|t',
+	'not preloaded: there is no guard, and no limit');
+$node->stop;
+Anago::log_is_clean($node);
+done_testing();

@@ -1,0 +1,263 @@
+/*-------------------------------------------------------------------------
+ *
+ * guard_test.c
+ *	  The guard's controller in invented worlds.  Prints TAP; built and run by
+ *	  062_guard_functions.pl, needs no server.
+ *
+ * In a world so many clients run transactions one after the other, which take the
+ * longer the more reads our queries have in flight.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "resource/guard.h"
+
+#define MOST		1024
+#define STEP_MS		20
+#define TARGET		1.2
+
+typedef struct World
+{
+	int			clients;
+	double		alone_us;		/* a transaction's latency without us */
+	double		hurt;			/* part by which one read in flight makes it longer */
+	double		anyway;			/* and what it is longer by whatever we do */
+	double		noise;			/* of a mean latency, up or down */
+	int			queries;
+	double		wants;
+} World;
+
+static int	ntests = 0;
+static int	nfailed = 0;
+
+static void
+claim(bool holds, const char *format,...)
+{
+	va_list		args;
+
+	printf("%s %d - ", holds ? "ok" : "not ok", ++ntests);
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+	printf("\n");
+	if (!holds)
+		nfailed++;
+}
+
+static double
+slowdown_of(const World *world, double budget)
+{
+	double		reads = world->queries == 0 ? 0 : fmin(budget, world->wants);
+
+	return 1 + world->hurt * reads + (world->queries == 0 ? 0 : world->anyway);
+}
+
+static AnagoGuardInput
+see(const World *world, double budget)
+{
+	AnagoGuardInput seen = {.ms = STEP_MS, .queries = world->queries, .wants = world->wants, .cpus = 2};
+	double		noise = world->noise * (2.0 * rand() / RAND_MAX - 1);
+	double		us = world->alone_us * slowdown_of(world, budget) * (1 + noise);
+
+	if (world->clients == 0)
+		return seen;
+	seen.busy_ms = world->clients * STEP_MS;
+	seen.transactions = floor(seen.busy_ms * 1000 / us);
+	return seen;
+}
+
+/* So many milliseconds in that world. */
+static void
+live(AnagoGuard *guard, const World *world, int ms)
+{
+	for (; ms > 0; ms -= STEP_MS)
+	{
+		AnagoGuardInput seen = see(world, guard->budget);
+
+		anago_guard_step(guard, &seen, TARGET, MOST);
+	}
+}
+
+static AnagoGuard
+begin(void)
+{
+	AnagoGuard	guard;
+
+	anago_guard_init(&guard, MOST);
+	return guard;
+}
+
+static const World alone = {.clients = 4, .alone_us = 400};
+static const World both = {.clients = 4, .alone_us = 400, .hurt = 0.05, .queries = 1, .wants = 256};
+static const World queries = {.queries = 1, .wants = 256};
+
+static void
+test_states(void)
+{
+	AnagoGuard	guard = begin();
+
+	claim(guard.budget == MOST, "it begins with everything for everybody");
+	live(&guard, &alone, 1000);
+	claim(guard.state == ANAGO_GUARD_IDLE && fabs(guard.unloaded_us - 400) < 20,
+		  "without queries it learns what transactions take");
+	live(&guard, &queries, 200);
+	claim(guard.state == ANAGO_GUARD_FREE && guard.budget == MOST,
+		  "without transactions queries have everything");
+	live(&guard, &both, STEP_MS);
+	claim(guard.state == ANAGO_GUARD_LIMITS && guard.budget <= 1,
+		  "transactions are protected from the first one on");
+	live(&guard, &queries, 120);
+	claim(guard.state == ANAGO_GUARD_FREE && guard.budget == MOST,
+		  "queries have everything again 120 ms after the last one");
+}
+
+static void
+test_convergence(void)
+{
+	AnagoGuard	guard = begin();
+	World		worse = both;
+
+	live(&guard, &alone, 500);
+	live(&guard, &both, 3000);
+	/* 0.05 for each read: 4 are 20% */
+	claim(guard.budget > 2.5 && guard.budget < 5, "it finds the budget: %.2f reads", guard.budget);
+	claim(slowdown_of(&both, guard.budget) < 1.25, "and keeps it");
+	worse.hurt = 0.4;
+	live(&guard, &worse, 200);
+	claim(slowdown_of(&worse, guard.budget) < 1.35, "a device that is slower: less, within 200 ms (%.2f)", guard.budget);
+	live(&guard, &both, 2000);
+	claim(guard.budget > 2, "and more again (%.2f)", guard.budget);
+}
+
+static void
+test_extremes(void)
+{
+	AnagoGuard	guard = begin();
+	World		hopeless = both;
+	World		harmless = both;
+
+	hopeless.anyway = 3;
+	hopeless.hurt = 0;
+	live(&guard, &alone, 500);
+	live(&guard, &hopeless, 5000);
+	claim(guard.budget >= ANAGO_GUARD_LEAST, "queries get on even where they always hurt");
+	guard = begin();
+	harmless.hurt = 0;
+	live(&guard, &alone, 500);
+	live(&guard, &harmless, 3000);
+	claim(guard.budget >= harmless.wants, "where they do not hurt they have all they want (%.0f)", guard.budget);
+	claim(guard.budget <= 2.5 * harmless.wants, "and not much more (%.0f)", guard.budget);
+}
+
+static void
+test_probe(void)
+{
+	AnagoGuard	guard = begin();
+	int			probed = 0;
+	int			longest = 0;
+	int			now = 0;
+
+	live(&guard, &both, STEP_MS);
+	claim(guard.state == ANAGO_GUARD_PROBE, "where nothing is known, it looks first");
+	live(&guard, &both, 300);
+	claim(guard.state == ANAGO_GUARD_LIMITS && guard.unloaded_us < 400 * 1.06,
+		  "and has seen enough soon (%.0f us)", guard.unloaded_us);
+	for (int ms = 0; ms < 60000; ms += STEP_MS)
+	{
+		live(&guard, &both, STEP_MS);
+		now = guard.state == ANAGO_GUARD_PROBE ? now + STEP_MS : 0;
+		probed += guard.state == ANAGO_GUARD_PROBE ? STEP_MS : 0;
+		longest = now > longest ? now : longest;
+	}
+	claim(probed > 0 && probed < 60000 / 50, "it looks again now and then: %d ms of a minute", probed);
+	claim(longest <= 160, "for %d ms at most", longest);
+}
+
+static void
+test_noise(void)
+{
+	AnagoGuard	guard = begin();
+	World		noisy = both;
+	int			good = 0;
+	double		sum = 0;
+	int			n = 0;
+
+	srand(11);
+	noisy.noise = 0.3;
+	live(&guard, &alone, 1000);
+	live(&guard, &noisy, 2000);
+	for (int ms = 0; ms < 30000; ms += STEP_MS, n++)
+	{
+		live(&guard, &noisy, STEP_MS);
+		good += guard.budget < 7;
+		sum += guard.budget;
+	}
+	claim(good > n * 9 / 10, "noise: hardly ever too much (%d of %d)", good, n);
+	claim(sum / n > 1, "noise: nor too little (mean %.2f)", sum / n);
+}
+
+/* Transactions that are too long to be counted. */
+static void
+test_waits(void)
+{
+	AnagoGuard	guard = begin();
+	AnagoGuardInput seen = {.ms = STEP_MS, .queries = 1, .wants = 256, .others = 3, .others_io = 0.9,
+		.read_us = 100, .runnable = 1, .cpus = 2};
+	double		before;
+
+	for (int i = 0; i < 100; i++)
+		anago_guard_step(&guard, &seen, TARGET, MOST);
+	before = guard.budget;
+	claim(before > 4, "long transactions: reads as fast as ever, more of them (%.1f)", before);
+	seen.read_us = 300;
+	for (int i = 0; i < 20; i++)
+		anago_guard_step(&guard, &seen, TARGET, MOST);
+	claim(guard.budget < before / 2, "long transactions: reads are slower, fewer of them (%.1f)", guard.budget);
+	seen.read_us = 100;
+	seen.others_io = 0;
+	seen.runnable = 8;
+	before = guard.budget;
+	for (int i = 0; i < 40; i++)
+		anago_guard_step(&guard, &seen, TARGET, MOST);
+	claim(guard.budget < before, "long transactions: they wait for a CPU (%.2f)", guard.budget);
+}
+
+static void
+test_anything(void)
+{
+	AnagoGuard	guard = begin();
+	bool		holds = true;
+
+	srand(5);
+	for (int i = 0; i < 200000; i++)
+	{
+		AnagoGuardInput seen = {.ms = rand() % 100, .queries = rand() % 3, .wants = rand() % 300,
+			.transactions = rand() % 4 ? rand() % 500 : 0, .busy_ms = rand() % 5000,
+			.others = rand() % 5 ? 0 : rand() % 9, .others_io = (rand() % 11) / 10.0,
+			.read_us = rand() % 3 ? rand() % 10000 : 0, .runnable = rand() % 20, .cpus = rand() % 4};
+		double		budget = anago_guard_step(&guard, &seen, 1.01 + (rand() % 30) / 10.0, MOST);
+
+		holds = holds && budget >= ANAGO_GUARD_LEAST && budget <= MOST;
+		if (guard.state == ANAGO_GUARD_IDLE || guard.state == ANAGO_GUARD_FREE)
+			holds = holds && budget == MOST;
+	}
+	claim(holds, "whatever is seen, the budget is within its bounds");
+}
+
+int
+main(void)
+{
+	test_states();
+	test_convergence();
+	test_extremes();
+	test_probe();
+	test_noise();
+	test_waits();
+	test_anything();
+	printf("1..%d\n", ntests);
+	return nfailed > 0;
+}
