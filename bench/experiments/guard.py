@@ -1,0 +1,291 @@
+"""Transactions beside query C: alone, beside stock's plans, beside anago, guarded and not.
+
+    bench/python bench/experiments/guard.py --scale 10
+    bench/python bench/experiments/guard.py --scale 10 --only step,shares
+
+Lookups: --clients sessions of pgbench look up single orders at random, on cold data,
+while query C runs in a loop in a session of its own; each variant has its own server,
+cold.  Lookups go on until C has ended once; its work is the median time of those runs.
+Step: lookups begin and end while C runs; the guard's limit over time.  Shares: sessions
+with anago.share 100, 200, 400, 800 run C, and their reads are compared.
+"""
+
+import re
+import statistics
+import tempfile
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+
+from lib import plots, queries, runs, session
+from lib.ending import main_of
+from lib.report import say
+
+NAME = "guard"
+TITLE = "Transactions beside queries"
+QUESTION = ("What do single-row lookups lose while query C runs beside them, and what "
+            "does C lose where the guard protects them?")
+SECTIONS = ("lookups", "step", "shares")
+
+# (TPC-H's order keys: the first 8 of each 32)
+LOOKUP = """\\set n random(0, {orders} - 1)
+\\set k (:n / 8) * 32 + :n % 8 + 1
+select o_totalprice from orders where o_orderkey = :k;
+"""
+ORDERS = 1_500_000          # for each unit of the scale
+
+SHARES = (100, 200, 400, 800)
+SHARED_READS = 30
+QUANTILES = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999}
+
+
+def preloaded(**settings):
+    return {"shared_preload_libraries": "anago",
+            **{f"anago.{name}": value for name, value in settings.items()}}
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What runs beside the lookups."""
+    name: str
+    server: dict
+    session: dict | None    # None: nothing
+
+
+def variants_of(args):
+    on = {**queries.INDEX_PLAN, **queries.ANAGO_ON}
+    several = {**on, **queries.parallel(args.workers)}
+    made = [Beside("alone", {}, None),
+            Beside("stock, same plan", {}, queries.INDEX_PLAN),
+            Beside("stock, defaults", {}, {}),
+            Beside("anago", preloaded(guard="off"), on),
+            Beside("anago, guarded", preloaded(guard="on"), on)]
+    if args.workers:
+        made += [Beside(f"anago, {args.workers + 1} processes", preloaded(guard="off"), several),
+                 Beside(f"anago, {args.workers + 1} processes, guarded",
+                        preloaded(guard="on"), several)]
+    return made
+
+
+class Loop(threading.Thread):
+    """Query C again and again until stop(); the time of each run."""
+
+    def __init__(self, bench, settings):
+        super().__init__(daemon=True)
+        self.conn = bench.cluster.connect(bench.dbname)
+        runs.set_session(self.conn, settings)
+        self.sql = queries.text("C")
+        self.took = []          # seconds of each run
+        self.begun = None
+        self.ending = False
+        self.error = None
+
+    def run(self):
+        try:
+            while not self.ending:
+                self.begun = time.monotonic()
+                self.conn.execute(self.sql).fetchall()
+                self.took.append(time.monotonic() - self.begun)
+        except psycopg.errors.QueryCanceled:
+            pass
+        except psycopg.Error as err:
+            self.error = err
+
+    def stop(self):
+        self.ending = True
+        while self.is_alive():
+            self.conn.cancel()
+            self.join(0.1)
+        self.conn.close()
+        if self.error:
+            raise self.error
+
+
+@contextmanager
+def running(bench, settings):
+    if settings is None:
+        yield None
+        return
+    loop = Loop(bench, settings)
+    loop.start()
+    try:
+        yield loop
+    finally:
+        loop.stop()
+
+
+def lookups(bench, seconds):
+    """(tps, latencies in ms) of pgbench."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o777)
+        script = Path(folder, "lookup.sql")
+        script.write_text(LOOKUP.format(orders=round(ORDERS * bench.args.scale)))
+        done = bench.cluster.program(
+            "pgbench", "-n", "-M", "prepared", "-c", bench.args.clients, "-T", seconds,
+            "-f", script, "-l", f"--log-prefix={folder}/log", f"dbname={bench.dbname}")
+        tps = float(re.search(r"tps = ([\d.]+)", done.stdout)[1])
+        ms = sorted(int(line.split()[2]) / 1000 for log in Path(folder).glob("log.*")
+                    for line in log.read_text().splitlines())
+    return tps, ms
+
+
+def lookups_until(bench, loop):
+    """The same, again and again until query C has ended once."""
+    done, ms = [], []
+    until = time.monotonic() + bench.args.limit
+    while not done or (loop and not loop.took and loop.is_alive() and time.monotonic() < until):
+        tps, more = lookups(bench, bench.args.seconds)
+        done.append(tps)
+        ms += more
+    return statistics.fmean(done), sorted(ms)
+
+
+def quantile(ordered, part):
+    return ordered[min(int(len(ordered) * part), len(ordered) - 1)]
+
+
+def one_run(bench, variant, repetition):
+    """What one variant gives: a dict of figures."""
+    seconds = bench.args.seconds
+    bench.cluster.stop()
+    bench.cluster.restart_cold({**runs.COLD_SERVER, **variant.server})
+    with running(bench, variant.session) as loop:
+        time.sleep(1)
+        tps, ms = lookups_until(bench, loop)
+    ran = len(loop.took) if loop else 0
+    figures = {"tps": tps, "runs": ran,
+               "each": statistics.median(loop.took) if ran else 0,
+               **{name: quantile(ms, part) for name, part in QUANTILES.items()}}
+    bench.records("lookups", "C", variant.name, repetition, seconds,
+                  marks=" ".join(f"{name}={value:.4g}" for name, value in figures.items()))
+    say(f"{variant.name} #{repetition}: {figures}")
+    return figures
+
+
+def measure_lookups(bench):
+    variants = variants_of(bench.args)
+    figures = {variant.name: [] for variant in variants}
+    for repetition in range(bench.args.repetitions):
+        for variant in variants:
+            figures[variant.name].append(one_run(bench, variant, repetition))
+    out, rows = {}, []
+    for name, taken in figures.items():
+        out[name] = {key: statistics.median(one[key] for one in taken) for key in taken[0]}
+        mine, base = out[name], out["alone"]
+        rows.append([name, f"{mine['tps']:.0f}", f"{mine['tps'] / base['tps']:.2f}",
+                     *(f"{mine[key]:.2f}" for key in QUANTILES),
+                     f"{mine['p99'] / base['p99']:.2f}", f"{mine['each']:.1f}"])
+    bench.results.table("lookups", f"{bench.args.clients} clients of lookups beside query C",
+                        ["beside", "tps", "of alone", "p50 ms", "p99 ms", "p99.9 ms",
+                         "p99, of alone", "C, seconds"], rows)
+    return out
+
+
+# One statement, so that whoever looks is no transaction of its own each time.
+WATCH = """do $$ begin
+    for i in 1 .. {looks} loop
+        insert into guard_watch select clock_timestamp(), g.inflight_limit, g.part_of_time, g.state,
+            (select coalesce(sum(in_flight), 0) from anago_activity) from anago_guard g;
+        perform pg_sleep(0.005);
+    end loop;
+end $$"""
+
+
+def measure_step(bench):
+    """Lookups begin and end beside C; how long until the limit follows?"""
+    args = bench.args
+    bench.cluster.stop()
+    bench.cluster.restart_cold({**runs.COLD_SERVER, **preloaded(guard="on")})
+    with bench.cluster.connect(bench.dbname) as conn:
+        conn.execute("drop table if exists guard_watch")
+        conn.execute("create unlogged table guard_watch (at timestamptz, inflight_limit int,"
+                     " part float8, state text, in_flight bigint)")
+        try:
+            with running(bench, {**queries.INDEX_PLAN, **queries.ANAGO_ON}):
+                watcher = threading.Thread(target=lambda: conn.execute(
+                    WATCH.format(looks=round((args.step * 3) / 0.006))), daemon=True)
+                watcher.start()
+                time.sleep(args.step)
+                begin = time.time()
+                lookups(bench, round(args.step))
+                end = time.time()
+                watcher.join()
+            taken = conn.execute("select extract(epoch from at)::float8, inflight_limit, part, state,"
+                                 " in_flight from guard_watch order by at").fetchall()
+        finally:
+            conn.execute("drop table guard_watch")
+    return report_step(bench, taken, begin, end)
+
+
+def first_after(taken, moment, holds):
+    return next((row[0] - moment for row in taken if row[0] >= moment and holds(row)), None)
+
+
+def report_step(bench, taken, begin, end):
+    down = first_after(taken, begin, lambda row: row[1] is not None)
+    up = first_after(taken, end, lambda row: row[1] is None)
+    figure, axes = plots.plt.subplots(figsize=(7.0, 3.0))
+    axes.step([row[0] - begin for row in taken], [row[4] for row in taken], where="post")
+    for moment in (0, end - begin):
+        axes.axvline(moment, color="#d1495b", linewidth=0.8)
+    axes.set_yscale("symlog")
+    axes.set_xlabel("seconds since lookups began")
+    axes.set_ylabel("reads in flight of query C")
+    plots.save(figure, bench.results, "-step")
+    # (pgbench takes a moment to connect, and as long to end)
+    shown = [["lookups begin", f"{down * 1000:.0f}" if down is not None else "never"],
+             ["lookups end", f"{up * 1000:.0f}" if up is not None else "never"]]
+    bench.results.table("step", "until the limit follows", ["when", "ms"], shown)
+    return {"down_s": down, "up_s": up}
+
+
+def measure_shares(bench):
+    """Reads of sessions with other shares, over some seconds."""
+    bench.cluster.stop()
+    bench.cluster.restart_cold({**runs.COLD_SERVER, **preloaded(server_inflight_reads=SHARED_READS)})
+    settings = {**queries.INDEX_PLAN, **queries.ANAGO_ON}
+    loops = [Loop(bench, {**settings, "anago.share": share}) for share in SHARES]
+    sql = "select share, reads from anago_activity order by share"
+    for loop in loops:
+        loop.start()
+    try:
+        time.sleep(1)
+        with bench.cluster.connect(bench.dbname) as conn:
+            before = dict(conn.execute(sql).fetchall())
+            time.sleep(bench.args.share_seconds)
+            after = dict(conn.execute(sql).fetchall())
+    finally:
+        for loop in loops:
+            loop.stop()
+    had = {share: after.get(share, 0) - before.get(share, 0) for share in SHARES}
+    due = {share: sum(had.values()) * share / sum(SHARES) for share in SHARES}
+    bench.results.table("shares", f"reads of {len(SHARES)} sessions, {SHARED_READS} in flight together",
+                        ["share", "reads", "of what it should have"],
+                        [[share, had[share], f"{had[share] / max(due[share], 1):.2f}"] for share in SHARES])
+    return {str(share): had[share] for share in SHARES}
+
+
+MEASURE = {"lookups": measure_lookups, "step": measure_step, "shares": measure_shares}
+
+
+def main():
+    parser = session.parser(__doc__, repetitions=3)
+    parser.add_argument("--clients", type=int, default=4, help="of the lookups")
+    parser.add_argument("--seconds", type=int, default=20, help="of lookups, each run")
+    parser.add_argument("--limit", type=float, default=120, help="seconds that C may take beside lookups")
+    parser.add_argument("--workers", type=int, default=1, help="of the variants in several processes")
+    parser.add_argument("--step", type=float, default=4, help="seconds before, during and after lookups")
+    parser.add_argument("--share-seconds", type=float, default=5, help="in which reads are counted")
+    session.add_sections(parser, SECTIONS)
+    args = parser.parse_args()
+    wanted = session.sections_of(args, SECTIONS)
+    with session.experiment(NAME, TITLE, QUESTION, args) as bench:
+        bench.results.finish({name: MEASURE[name](bench) for name in wanted})
+
+
+if __name__ == "__main__":
+    main_of(NAME, main)
