@@ -99,6 +99,20 @@ select * from change('insert into target (a) select a + 3000 from source');
 drop trigger avoid on target;
 drop index target_divided;
 
+-- functions of users that folding constants would call: not for a plan, nor where no row is inserted
+set client_min_messages = warning;
+create function loud(i int) returns int language plpgsql immutable as 'begin raise notice ''loud %'', i; return i; end';
+create table folded (a int, b int generated always as (a + loud(1)) stored, c int);
+create index folded_b on folded (b);
+create index folded_a on folded ((a + loud(2)));
+create index folded_when on folded (a) where a > loud(3);
+create index folded_c on folded (c);
+reset client_min_messages;
+select looks_in('insert into folded (a, c) select a, a from source');
+insert into folded (a, c) select a, a from source where a < 0;
+drop table folded;
+drop function loud;
+
 -- ON CONFLICT
 create table counted (a int primary key, b text, n int default 1);
 insert into counted select g, 'c' || g from generate_series(1, 1500) g;

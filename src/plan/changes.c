@@ -23,8 +23,10 @@
 #include "access/genam.h"
 #include "access/stratnum.h"
 #include "access/table.h"
+#include "access/transam.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_index.h"
 #include "catalog/pg_type_d.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -32,9 +34,11 @@
 #include "parser/parsetree.h"
 #include "rewrite/rewriteHandler.h"
 #include "rewrite/rewriteManip.h"
+#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/relcache.h"
+#include "utils/syscache.h"
 
 #include "plan/changes.h"
 
@@ -48,18 +52,39 @@ typedef struct RowCxt
 
 static Node *over_new_row(Node *node, RowCxt *cxt);
 
+static bool
+is_of_user(Oid function, void *context)
+{
+	return function >= FirstNormalObjectId;
+}
+
+/*
+ * Walker: does it call functions of users or extensions?  Folding constants would
+ * call them, which core does not before there is a row.
+ */
+static bool
+calls_users_function(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	return check_functions_in_node(node, is_of_user, NULL) ||
+		expression_tree_walker(node, calls_users_function, context);
+}
+
 /* What a stored generated column is computed as. */
 static Node *
 generated(AttrNumber attno, RowCxt *cxt)
 {
 	Relation	rel = cxt->change->rel;
+	Node	   *expr;
 
 	if (TupleDescAttr(RelationGetDescr(rel), attno - 1)->attgenerated !=
 		ATTRIBUTE_GENERATED_STORED)
 		return NULL;
-	return over_new_row((Node *) expression_planner((Expr *)
-													build_column_default(rel, attno)),
-						cxt);
+	expr = build_column_default(rel, attno);
+	if (calls_users_function(expr, NULL))
+		return NULL;
+	return over_new_row((Node *) expression_planner((Expr *) expr), cxt);
 }
 
 static Node *
@@ -100,6 +125,27 @@ is_arbiter(const ModifyTable *node, Relation index)
 		index->rd_index->indisunique && index->rd_index->indimmediate &&
 		(node->arbiterIndexes == NIL ||
 		 list_member_oid(node->arbiterIndexes, RelationGetRelid(index)));
+}
+
+/* Does that attribute of pg_index hold expressions that call such a function? */
+static bool
+index_calls_users_function(Relation index, AttrNumber attno)
+{
+	bool		isnull;
+	Datum		exprs = SysCacheGetAttr(INDEXRELID, index->rd_indextuple, attno, &isnull);
+
+	return !isnull &&
+		calls_users_function(stringToNode(TextDatumGetCString(exprs)), NULL);
+}
+
+/* May its expressions and predicate be asked for?  Core folds them, once. */
+static bool
+may_fold(Relation index)
+{
+	return (index->rd_indexprs != NIL ||
+			!index_calls_users_function(index, Anum_pg_index_indexprs)) &&
+		(index->rd_indpred != NIL ||
+		 !index_calls_users_function(index, Anum_pg_index_indpred));
 }
 
 static void
@@ -180,7 +226,8 @@ add_index(const AnagoChange *change, Relation index, bool arbiter)
 	AnagoStepDesc *desc = palloc0(sizeof(AnagoStepDesc));
 	RowCxt		cxt = {.change = change,.fine = true};
 
-	if (index->rd_rel->relam != BTREE_AM_OID || !index->rd_index->indisready)
+	if (index->rd_rel->relam != BTREE_AM_OID || !index->rd_index->indisready ||
+		!may_fold(index))
 		return;
 	desc->scanrelid = linitial_int(change->node->resultRelations);
 	desc->indexid = RelationGetRelid(index);
