@@ -61,15 +61,13 @@ my %queries = (
 my $merged = "select count(*) from (select x.id from a x join b on b.aid = x.id join a y on y.k = b.id % $rows join b z on z.aid = y.id and z.pad > y.pad join a u on u.k = z.id % $rows where x.k between 0 and $rows order by x.k offset 0) s";
 my %merging = (cpu_tuple_cost => 10, cpu_operator_cost => 0, enable_sort => 'off');
 
-$node->safe_psql('postgres', 'create function merged() returns bigint language sql '
-	  . join(' ', map { "set $_ = '$merging{$_}'" } sort keys %merging) . " as \$f\$ $merged \$f\$");
 like($node->safe_psql('postgres', Anago::set(%merging) . "explain (costs off) $merged"),
 	qr/Gather Merge.*Parallel Custom Scan .AnagoJoin.*Order Kept/s,
 	'rows that are merged: by core, in the order of ours');
 
 # Without end, for what is measured here, and each in another place.
 my %endless = (
-	'rows that are merged' => 'select merged()',
+	'rows that are merged' => $merged,
 	'reads' => "select count(*) from a x join b on b.aid = x.id join a y on y.k = b.id % $rows join b z on z.aid = y.id and z.pad > y.pad join a u on u.k = z.id % $rows where x.k between 0 and $rows",
 	'a slow filter' => "select count(*) $most and slow(b.v)",
 	'a slow select list' => "select count(case when slow(b.v) then 1 end) $most");
@@ -311,6 +309,16 @@ sub errors
 
 my @seconds;		# from an interruption to the session's being ready again
 
+# Settings under which core plans it in the way that is meant.
+sub plan_as
+{
+	my ($session, $kind) = @_;
+
+	$session->query_safe($kind eq 'rows that are merged' ? Anago::set(%merging) :
+		  join('', map { "reset $_; " } sort keys %merging));
+	return;
+}
+
 # Start without waiting for the end; returns when workers have been at it for
 # a while.
 sub under_way
@@ -318,6 +326,7 @@ sub under_way
 	my ($session, $kind) = @_;
 	my $pid = $session->query_safe('select pg_backend_pid()');
 
+	plan_as($session, $kind);
 	cold();
 	Anago::start($session, $endless{$kind});
 	$node->poll_query_until('postgres',
@@ -381,6 +390,7 @@ sub time_out
 
 	for my $kind (sort keys %endless)
 	{
+		plan_as($session, $kind);
 		for my $ms (1, 20, 200)
 		{
 			cold();
