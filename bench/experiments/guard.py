@@ -7,7 +7,8 @@ Lookups: --clients sessions of pgbench look up single orders at random, on cold 
 while query C runs in a loop in a session of its own; each variant has its own server,
 cold.  Lookups go on until C has ended once; its work is the median time of those runs.
 Step: lookups begin and end while C runs; the guard's limit over time.  Shares: sessions
-with anago.share 100, 200, 400, 800 run C, and their reads are compared.
+with anago.share 100, 200, 400, 800 read lines of parts, others each, and their reads are
+compared.
 """
 
 import re
@@ -40,6 +41,8 @@ ORDERS = 1_500_000          # for each unit of the scale
 
 SHARES = (100, 200, 400, 800)
 SHARED_READS = 30
+PARTS = 200_000             # for each unit of the scale
+SHARED = "select sum(l_quantity) from lineitem where l_partkey >= {low} and l_partkey < {high}"
 QUANTILES = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999}
 
 
@@ -72,13 +75,13 @@ def variants_of(args):
 
 
 class Loop(threading.Thread):
-    """Query C again and again until stop(); the time of each run."""
+    """A query, C, again and again until stop(); the time of each run."""
 
-    def __init__(self, bench, settings):
+    def __init__(self, bench, settings, sql=None):
         super().__init__(daemon=True)
         self.conn = bench.cluster.connect(bench.dbname)
         runs.set_session(self.conn, settings)
-        self.sql = queries.text("C")
+        self.sql = sql or queries.text("C")
         self.took = []          # seconds of each run
         self.begun = None
         self.ending = False
@@ -118,8 +121,16 @@ def running(bench, settings):
         loop.stop()
 
 
-def lookups(bench, seconds):
-    """(tps, latencies in ms) of pgbench."""
+@dataclass(frozen=True)
+class Lookups:
+    tps: float
+    ms: list                # latencies, ascending
+    begin: float            # when the first one had begun, and the last one ended
+    end: float
+
+
+def lookups(bench, seconds) -> Lookups:
+    """One run of pgbench."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o777)
         script = Path(folder, "lookup.sql")
@@ -128,9 +139,12 @@ def lookups(bench, seconds):
             "pgbench", "-n", "-M", "prepared", "-c", bench.args.clients, "-T", seconds,
             "-f", script, "-l", f"--log-prefix={folder}/log", f"dbname={bench.dbname}")
         tps = float(re.search(r"tps = ([\d.]+)", done.stdout)[1])
-        ms = sorted(int(line.split()[2]) / 1000 for log in Path(folder).glob("log.*")
-                    for line in log.read_text().splitlines())
-    return tps, ms
+        # client, number, microseconds, script, when it ended: seconds, microseconds
+        lines = [line.split() for log in Path(folder).glob("log.*")
+                 for line in log.read_text().splitlines()]
+    ended = [(int(line[4]) + int(line[5]) / 1e6, int(line[2]) / 1e6) for line in lines]
+    return Lookups(tps, sorted(took * 1000 for _, took in ended),
+                   min(at - took for at, took in ended), max(at for at, _ in ended))
 
 
 def lookups_until(bench, loop):
@@ -138,9 +152,9 @@ def lookups_until(bench, loop):
     done, ms = [], []
     until = time.monotonic() + bench.args.limit
     while not done or (loop and not loop.took and loop.is_alive() and time.monotonic() < until):
-        tps, more = lookups(bench, bench.args.seconds)
-        done.append(tps)
-        ms += more
+        one = lookups(bench, bench.args.seconds)
+        done.append(one.tps)
+        ms += one.ms
     return statistics.fmean(done), sorted(ms)
 
 
@@ -185,6 +199,22 @@ def measure_lookups(bench):
     return out
 
 
+@contextmanager
+def watching(bench):
+    """A connection to a database of its own, which is new, as its extension is: what
+    runs is seen from all databases."""
+    with bench.cluster.connect() as conn:
+        conn.execute("drop database if exists guard_watch")
+        conn.execute("create database guard_watch")
+    try:
+        with bench.cluster.connect("guard_watch") as conn:
+            conn.execute("create extension anago")
+            yield conn
+    finally:
+        with bench.cluster.connect() as conn:
+            conn.execute("drop database guard_watch with (force)")
+
+
 # One statement, so that whoever looks is no transaction of its own each time.
 WATCH = """do $$ begin
     for i in 1 .. {looks} loop
@@ -200,25 +230,19 @@ def measure_step(bench):
     args = bench.args
     bench.cluster.stop()
     bench.cluster.restart_cold({**runs.COLD_SERVER, **preloaded(guard="on")})
-    with bench.cluster.connect(bench.dbname) as conn:
-        conn.execute("drop table if exists guard_watch")
+    with watching(bench) as conn:
         conn.execute("create unlogged table guard_watch (at timestamptz, inflight_limit int,"
                      " part float8, state text, in_flight bigint)")
-        try:
-            with running(bench, {**queries.INDEX_PLAN, **queries.ANAGO_ON}):
-                watcher = threading.Thread(target=lambda: conn.execute(
-                    WATCH.format(looks=round((args.step * 3) / 0.006))), daemon=True)
-                watcher.start()
-                time.sleep(args.step)
-                begin = time.time()
-                lookups(bench, round(args.step))
-                end = time.time()
-                watcher.join()
-            taken = conn.execute("select extract(epoch from at)::float8, inflight_limit, part, state,"
-                                 " in_flight from guard_watch order by at").fetchall()
-        finally:
-            conn.execute("drop table guard_watch")
-    return report_step(bench, taken, begin, end)
+        with running(bench, {**queries.INDEX_PLAN, **queries.ANAGO_ON}):
+            watcher = threading.Thread(target=lambda: conn.execute(
+                WATCH.format(looks=round((args.step * 3) / 0.006))), daemon=True)
+            watcher.start()
+            time.sleep(args.step)
+            done = lookups(bench, round(args.step))
+            watcher.join()
+        taken = conn.execute("select extract(epoch from at)::float8, inflight_limit, part, state,"
+                             " in_flight from guard_watch order by at").fetchall()
+    return report_step(bench, taken, done.begin, done.end)
 
 
 def first_after(taken, moment, holds):
@@ -236,7 +260,6 @@ def report_step(bench, taken, begin, end):
     axes.set_xlabel("seconds since lookups began")
     axes.set_ylabel("reads in flight of query C")
     plots.save(figure, bench.results, "-step")
-    # (pgbench takes a moment to connect, and as long to end)
     shown = [["lookups begin", f"{down * 1000:.0f}" if down is not None else "never"],
              ["lookups end", f"{up * 1000:.0f}" if up is not None else "never"]]
     bench.results.table("step", "until the limit follows", ["when", "ms"], shown)
@@ -248,19 +271,22 @@ def measure_shares(bench):
     bench.cluster.stop()
     bench.cluster.restart_cold({**runs.COLD_SERVER, **preloaded(server_inflight_reads=SHARED_READS)})
     settings = {**queries.INDEX_PLAN, **queries.ANAGO_ON}
-    loops = [Loop(bench, {**settings, "anago.share": share}) for share in SHARES]
+    each = PARTS * bench.args.scale / len(SHARES)
+    loops = [Loop(bench, {**settings, "anago.share": share},
+                  SHARED.format(low=round(number * each), high=round((number + 1) * each)))
+             for number, share in enumerate(SHARES)]
     sql = "select share, reads from anago_activity order by share"
-    for loop in loops:
-        loop.start()
-    try:
-        time.sleep(1)
-        with bench.cluster.connect(bench.dbname) as conn:
+    with watching(bench) as conn:
+        for loop in loops:
+            loop.start()
+        try:
+            time.sleep(1)
             before = dict(conn.execute(sql).fetchall())
             time.sleep(bench.args.share_seconds)
             after = dict(conn.execute(sql).fetchall())
-    finally:
-        for loop in loops:
-            loop.stop()
+        finally:
+            for loop in loops:
+                loop.stop()
     had = {share: after.get(share, 0) - before.get(share, 0) for share in SHARES}
     due = {share: sum(had.values()) * share / sum(SHARES) for share in SHARES}
     bench.results.table("shares", f"reads of {len(SHARES)} sessions, {SHARED_READS} in flight together",
