@@ -11,6 +11,57 @@
 #include "utils/rel.h"
 
 #include "ops/btree/btpage.h"
+#include "ops/btree/compare.h"
+
+/*
+ * The first entry of a position, if it and the first column of the index are integers:
+ * then most tuples are told from the position by these alone.
+ */
+typedef struct FirstInteger
+{
+	int			bytes;			/* of the column; 0: ask core */
+	bool		desc;
+	bool		only;			/* the position has no other entry */
+	int64		value;
+} FirstInteger;
+
+static inline FirstInteger
+first_integer(BTScanInsert position)
+{
+	const ScanKeyData *sk = &position->scankeys[0];
+	FirstInteger first = {0};
+	int			bytes;
+
+	if (position->keysz == 0 || (sk->sk_flags & SK_ISNULL) != 0 ||
+		!anago_compares_integers(sk->sk_func.fn_oid, &first.bytes, &bytes))
+		return first;
+	Assert(sk->sk_attno == 1);
+	first.desc = (sk->sk_flags & SK_BT_DESC) != 0;
+	first.only = position->keysz == 1 && position->scantid == NULL;
+	first.value = anago_integer(sk->sk_argument, bytes);
+	return first;
+}
+
+/* As _bt_compare(); not of the first child of an inner page. */
+static inline int32
+compare(Relation rel, BTScanInsert position, const FirstInteger *first,
+		Page page, OffsetNumber offnum)
+{
+	IndexTuple	itup = (IndexTuple) PageGetItem(page, PageGetItemId(page, offnum));
+
+	if (first->bytes > 0 && !IndexTupleHasNulls(itup))
+	{
+		const char *at = (const char *) itup + MAXALIGN(sizeof(IndexTupleData));
+		int64		column = first->bytes == sizeof(int32) ?
+			*(const int32 *) at : *(const int64 *) at;
+
+		if (first->value != column)
+			return (first->value > column) != first->desc ? 1 : -1;
+		if (first->only && !BTreeTupleIsPivot(itup))
+			return 0;
+	}
+	return _bt_compare(rel, position, page, offnum);
+}
 
 OffsetNumber
 anago_bt_search(Relation rel, BTScanInsert position, Page page)
@@ -19,31 +70,44 @@ anago_bt_search(Relation rel, BTScanInsert position, Page page)
 	OffsetNumber low = P_FIRSTDATAKEY(opaque);
 	OffsetNumber high = PageGetMaxOffsetNumber(page);
 	int32		right_of = position->nextkey ? 0 : 1;
+	FirstInteger first = first_integer(position);
 
 	if (high < low)
 		return low;				/* empty, or only a high key */
 
 	/* all before low are before the position, all from high on are not */
 	high++;
+	if (!P_ISLEAF(opaque))
+		low++;					/* the first child counts as minus infinity */
 	while (high > low)
 	{
 		OffsetNumber mid = low + (high - low) / 2;
 
-		if (_bt_compare(rel, position, page, mid) >= right_of)
+		if (compare(rel, position, &first, page, mid) >= right_of)
 			low = mid + 1;
 		else
 			high = mid;
 	}
-	/* the first pivot of an inner page counts as minus infinity */
 	return P_ISLEAF(opaque) ? low : OffsetNumberPrev(low);
+}
+
+static inline bool
+reaches(Relation rel, BTScanInsert position, const FirstInteger *first,
+		Page page, OffsetNumber offnum)
+{
+	return compare(rel, position, first, page, offnum) >=
+		(position->nextkey ? 0 : 1);
 }
 
 bool
 anago_bt_reaches(Relation rel, BTScanInsert position, Page page,
 				 OffsetNumber offnum)
 {
-	return _bt_compare(rel, position, page, offnum) >=
-		(position->nextkey ? 0 : 1);
+	BTPageOpaque opaque = BTPageGetOpaque(page);
+	FirstInteger first = first_integer(position);
+
+	return (!P_ISLEAF(opaque) && offnum == P_FIRSTDATAKEY(opaque)) ||
+		reaches(rel, position, &first, page, offnum);
 }
 
 OffsetNumber
@@ -53,8 +117,10 @@ anago_bt_search_from(Relation rel, BTScanInsert position, Page page,
 	int			low = from;
 	int			end = PageGetMaxOffsetNumber(page) + 1;
 	int			high = from;
+	FirstInteger first = first_integer(position);
 
-	for (int length = 1; high < end && anago_bt_reaches(rel, position, page, high);
+	Assert(P_ISLEAF(BTPageGetOpaque(page)));
+	for (int length = 1; high < end && reaches(rel, position, &first, page, high);
 		 length *= 2)
 	{
 		low = high + 1;
@@ -64,7 +130,7 @@ anago_bt_search_from(Relation rel, BTScanInsert position, Page page,
 	{
 		int			mid = low + (high - low) / 2;
 
-		if (anago_bt_reaches(rel, position, page, mid))
+		if (reaches(rel, position, &first, page, mid))
 			low = mid + 1;
 		else
 			high = mid;

@@ -13,21 +13,57 @@
 #include "access/nbtree.h"
 #include "utils/fmgroids.h"
 
-/* Most values are integers; those need no call of a function. */
+/*
+ * Does a comparison function compare two integers, and of how many bytes each?
+ * Most values are, dates and timestamps among them, and need no call of a function.
+ */
+static inline bool
+anago_compares_integers(Oid function, int *left, int *right)
+{
+	switch (function)
+	{
+		case F_BTINT4CMP:
+		case F_DATE_CMP:
+			*left = *right = sizeof(int32);
+			return true;
+		case F_BTINT8CMP:
+		case F_TIMESTAMP_CMP:
+		case F_TIMESTAMPTZ_CMP:
+			*left = *right = sizeof(int64);
+			return true;
+		case F_BTINT84CMP:
+			*left = sizeof(int64);
+			*right = sizeof(int32);
+			return true;
+		case F_BTINT48CMP:
+			*left = sizeof(int32);
+			*right = sizeof(int64);
+			return true;
+		default:
+			return false;
+	}
+}
+
+static inline int64
+anago_integer(Datum value, int bytes)
+{
+	return bytes == sizeof(int32) ? DatumGetInt32(value) : DatumGetInt64(value);
+}
+
 static inline int32
 anago_compare_values(FmgrInfo *func, Oid collation, Datum left, Datum right)
 {
-	switch (func->fn_oid)
+	int			left_bytes;
+	int			right_bytes;
+
+	if (anago_compares_integers(func->fn_oid, &left_bytes, &right_bytes))
 	{
-		case F_BTINT4CMP:
-			return (DatumGetInt32(left) > DatumGetInt32(right)) -
-				(DatumGetInt32(left) < DatumGetInt32(right));
-		case F_BTINT8CMP:
-			return (DatumGetInt64(left) > DatumGetInt64(right)) -
-				(DatumGetInt64(left) < DatumGetInt64(right));
-		default:
-			return DatumGetInt32(FunctionCall2Coll(func, collation, left, right));
+		int64		a = anago_integer(left, left_bytes);
+		int64		b = anago_integer(right, right_bytes);
+
+		return (a > b) - (a < b);
 	}
+	return DatumGetInt32(FunctionCall2Coll(func, collation, left, right));
 }
 
 /* A column and a value that is not NULL, as in _bt_compare. */

@@ -163,7 +163,10 @@ collect_range(AnagoProbe *probe, Page page, bool from_start, bool *goes_on)
 	OffsetNumber from = from_start ?
 		anago_bt_search(step->indexrel, &step->keys.start, page) :
 		P_FIRSTDATAKEY(opaque);
-	OffsetNumber to = anago_bt_search(step->indexrel, &step->keys.end, page);
+	/* where the range begins on this page, its end is often near */
+	OffsetNumber to = from_start ?
+		anago_bt_search_from(step->indexrel, &step->keys.end, page, from) :
+		anago_bt_search(step->indexrel, &step->keys.end, page);
 
 	find_matches(probe, page, from, to);
 	*goes_on = to > PageGetMaxOffsetNumber(page) && !P_RIGHTMOST(opaque) &&
