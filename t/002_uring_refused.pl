@@ -4,32 +4,17 @@
 use strict;
 use warnings FATAL => 'all';
 
-use POSIX qw(uname);
+use Errno qw(EPERM);
+use FindBin;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# From here on io_uring_setup() fails with EPERM in this process and its
-# children, the server among them, as under the seccomp filters of containers.
-sub refuse_io_uring
-{
-	my %prctl = (x86_64 => 157, aarch64 => 167);
-	my $prctl = $prctl{ (uname())[4] } or return 0;
-	my $io_uring_setup = 425;
-	my $filter = join '',
-	  pack('SCCL', 0x20, 0, 0, 0),					# load the system call's number
-	  pack('SCCL', 0x15, 0, 1, $io_uring_setup),	# not it: skip one
-	  pack('SCCL', 0x06, 0, 0, 0x00050001),			# fail with EPERM
-	  pack('SCCL', 0x06, 0, 0, 0x7fff0000);			# allow
-	my $program = pack('S x![P] P', 4, $filter);
+require "$FindBin::RealBin/common.pl";
 
-	# PR_SET_NO_NEW_PRIVS; PR_SET_SECCOMP with SECCOMP_MODE_FILTER
-	return syscall($prctl, 38, 1, 0, 0, 0) == 0
-	  && syscall($prctl, 22, 2, $program, 0, 0) == 0;
-}
-
+# As under the seccomp filters of containers.
 plan skip_all => 'this kernel does not let us refuse io_uring'
-  unless refuse_io_uring();
+  unless Anago::refuse(Anago::IO_URING_SETUP(), EPERM);
 
 my $node = PostgreSQL::Test::Cluster->new('refused');
 $node->init;

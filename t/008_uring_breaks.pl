@@ -3,8 +3,7 @@
 # the next method, and one line of the log gives the reason and what to do.
 #
 # The kernel is made to refuse by seccomp filters.  They need no privilege and
-# hold for this test and its servers alone.  A filter cannot be taken away, but
-# a later one can answer otherwise.
+# hold for this test and its servers alone.
 
 use strict;
 use warnings FATAL => 'all';
@@ -17,37 +16,7 @@ use Test::More;
 
 require "$FindBin::RealBin/common.pl";
 
-# The same numbers on all architectures; that of prctl() is not.
-use constant { IO_URING_SETUP => 425, IO_URING_ENTER => 426 };
-my $sys_prctl = { x86_64 => 157, aarch64 => 167, riscv64 => 167 }->{ (POSIX::uname())[4] };
-
-# From now on this system call fails in this process and its children.
-sub refuse
-{
-	my ($call, $errno) = @_;
-	my $filter = join '',
-	  pack('SCCL', 0x20, 0, 0, 0),						# load the call's number
-	  pack('SCCL', 0x15, 0, 1, $call),					# another: skip one
-	  pack('SCCL', 0x06, 0, 0, 0x00050000 | $errno),	# fail
-	  pack('SCCL', 0x06, 0, 0, 0x7fff0000);				# allow
-	my $program = pack('S x![P] P', 4, $filter);
-
-	# PR_SET_NO_NEW_PRIVS; PR_SET_SECCOMP with SECCOMP_MODE_FILTER
-	return defined $sys_prctl
-	  && syscall($sys_prctl, 38, 1, 0, 0, 0) == 0
-	  && syscall($sys_prctl, 22, 2, $program, 0, 0) == 0;
-}
-
-# The same in a process that ends at once.
-sub may_refuse
-{
-	my $pid = fork() // die "fork: $!";
-	POSIX::_exit(refuse(IO_URING_SETUP, EPERM) ? 0 : 1) if $pid == 0;
-	waitpid($pid, 0);
-	return $? == 0;
-}
-
-plan skip_all => 'this kernel does not let us refuse io_uring' unless may_refuse();
+plan skip_all => 'this kernel does not let us refuse io_uring' unless Anago::may_refuse();
 
 my $query =
   'select a.id, b.id, b.v from a join b on b.aid = a.id where a.k between 100 and 400';
@@ -89,7 +58,7 @@ sub refused_process
 	return;
 }
 
-refuse(IO_URING_ENTER, EBADF) or BAIL_OUT("seccomp: $!");
+Anago::refuse(Anago::IO_URING_ENTER(), EBADF) or BAIL_OUT("seccomp: $!");
 $node->restart;
 refused_process('no reads are taken', $_, POSIX::strerror(EBADF), qr/^Set anago\.io_method/) for qw(uring auto);
 
@@ -102,7 +71,7 @@ for my $refusal (@refusals)
 	my ($errno, $hint) = @$refusal;
 	my $why = POSIX::strerror($errno);
 
-	refuse(IO_URING_SETUP, $errno) or BAIL_OUT("seccomp: $!");
+	Anago::refuse(Anago::IO_URING_SETUP(), $errno) or BAIL_OUT("seccomp: $!");
 	$node->restart;
 	refused_process($why, $_, $why, $hint) for qw(uring auto);
 }

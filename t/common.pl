@@ -7,9 +7,11 @@ package Anago;
 
 use strict;
 use warnings FATAL => 'all';
+use Errno ();
 use File::Temp qw(tempdir);
 use FindBin;
 use File::Basename;
+use POSIX ();
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -264,6 +266,37 @@ sub preload
 	local $ENV{LD_PRELOAD} = "$dir/$name.so";
 	$node->start;
 	return 1;
+}
+
+# The same numbers on all architectures; that of prctl() is not.
+use constant { IO_URING_SETUP => 425, IO_URING_ENTER => 426 };
+my $sys_prctl = { x86_64 => 157, aarch64 => 167, riscv64 => 167 }->{ (POSIX::uname())[4] };
+
+# refuse CALL, ERRNO: from now on this system call fails in this process and its
+# children.  A filter cannot be taken away, but a later one can answer otherwise.
+sub refuse
+{
+	my ($call, $errno) = @_;
+	my $filter = join '',
+	  pack('SCCL', 0x20, 0, 0, 0),						# load the call's number
+	  pack('SCCL', 0x15, 0, 1, $call),					# another: skip one
+	  pack('SCCL', 0x06, 0, 0, 0x00050000 | $errno),	# fail
+	  pack('SCCL', 0x06, 0, 0, 0x7fff0000);				# allow
+	my $program = pack('S x![P] P', 4, $filter);
+
+	# PR_SET_NO_NEW_PRIVS; PR_SET_SECCOMP with SECCOMP_MODE_FILTER
+	return defined $sys_prctl
+	  && syscall($sys_prctl, 38, 1, 0, 0, 0) == 0
+	  && syscall($sys_prctl, 22, 2, $program, 0, 0) == 0;
+}
+
+# The same in a process that ends at once.
+sub may_refuse
+{
+	my $pid = fork() // die "fork: $!";
+	POSIX::_exit(refuse(IO_URING_SETUP, Errno::EPERM) ? 0 : 1) if $pid == 0;
+	waitpid($pid, 0);
+	return $? == 0;
 }
 
 # Is a method there, or do we get another one in its place?
