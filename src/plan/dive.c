@@ -350,7 +350,7 @@ dive_for_range(PlannerInfo *root, const IndexPath *ipath,
 	double		entries;
 
 	if (index->pages < 1 || believed <= 0 ||
-		!anago_survey_range(index->indexoid, range,
+		!anago_survey_range(index->indexoid, index->pages, range,
 							index->tuples / index->pages, &entries))
 		return;
 	dive->known = true;

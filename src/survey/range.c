@@ -7,17 +7,45 @@
  * condition: where the range has no bound on the side where a column's NULLs
  * are, it ends at the NULLs.
  *
+ * The answers of the last few seconds are kept in this process, as a query is often
+ * planned again and again, until the size of the index or a catalog entry of
+ * it changes.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include "access/nbtree.h"
+#include "common/hashfn.h"
+#include "utils/datum.h"
+#include "utils/inval.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
 
 #include "guc.h"
 #include "survey/guard.h"
 #include "survey/position.h"
 #include "survey/survey.h"
+
+/* How long an answer is kept, how many, and of ranges of what size. */
+#define KEEP_MS			5000
+#define KEEP_ANSWERS	64		/* a power of two */
+#define KEEP_BYTES		96
+
+typedef struct Answer
+{
+	Oid			indexoid;		/* InvalidOid: none */
+	BlockNumber nblocks;
+	double		per_leaf;
+	TimestampTz at;
+	Size		size;
+	char		range[KEEP_BYTES];
+	double		entries;
+} Answer;
+
+/* By the hash of index and range; what comes takes the place of what was there. */
+static Answer *answers = NULL;
 
 typedef struct Request
 {
@@ -105,15 +133,114 @@ measure(Relation rel, void *arg)
 		anago_position_between(rel, &start, &end, request->per_leaf, &request->entries);
 }
 
-bool
-anago_survey_range(Oid indexoid, const AnagoIndexRange *range, double per_leaf,
-				   double *entries)
+/* --- answers that are kept --- */
+
+static void
+index_changed(Datum arg, Oid relid)
+{
+	for (int i = 0; i < KEEP_ANSWERS; i++)
+		if (!OidIsValid(relid) || answers[i].indexoid == relid)
+			answers[i].indexoid = InvalidOid;
+}
+
+static void
+start_keeping(void)
+{
+	answers = MemoryContextAllocZero(TopMemoryContext, sizeof(Answer) * KEEP_ANSWERS);
+	CacheRegisterRelcacheCallback(index_changed, (Datum) 0);
+}
+
+/* Append a bound to a range's bytes; false: there is no room for it. */
+static bool
+add_bytes(Answer *key, const AnagoBound *bound)
+{
+	int			head[2] = {bound->type, bound->given + 2 * bound->strict};
+	char	   *to = key->range + key->size;
+	int16		typlen;
+	bool		typbyval;
+
+	if (key->size + sizeof(head) > KEEP_BYTES)
+		return false;
+	memcpy(to, head, sizeof(head));
+	key->size += sizeof(head);
+	if (!bound->given)
+		return true;
+	get_typlenbyval(bound->type, &typlen, &typbyval);
+	if (datumEstimateSpace(bound->value, false, typbyval, typlen) >
+		KEEP_BYTES - key->size)
+		return false;
+	to += sizeof(head);
+	datumSerialize(bound->value, false, typbyval, typlen, &to);
+	key->size = to - key->range;
+	return true;
+}
+
+/* What a range is found again by; false: it is too large to be kept. */
+static bool
+make_key(Answer *key, Oid indexoid, BlockNumber nblocks,
+		 const AnagoIndexRange *range, double per_leaf)
+{
+	key->indexoid = indexoid;
+	key->nblocks = nblocks;
+	key->per_leaf = per_leaf;
+	key->size = 0;
+	for (int i = 0; i < range->nequal; i++)
+		if (!add_bytes(key, &range->equal[i]))
+			return false;
+	return add_bytes(key, &range->lower) && add_bytes(key, &range->upper);
+}
+
+static Answer *
+place_of(const Answer *key)
+{
+	uint32		hash = hash_bytes((const unsigned char *) key->range, key->size);
+
+	return &answers[(hash ^ murmurhash32(key->indexoid)) & (KEEP_ANSWERS - 1)];
+}
+
+static bool
+is_answer_to(const Answer *answer, const Answer *key)
+{
+	return answer->indexoid == key->indexoid && answer->nblocks == key->nblocks &&
+		answer->per_leaf == key->per_leaf && answer->size == key->size &&
+		memcmp(answer->range, key->range, key->size) == 0 &&
+		!TimestampDifferenceExceeds(answer->at, GetCurrentTimestamp(), KEEP_MS);
+}
+
+/* --- the question --- */
+
+static bool
+look_up(Oid indexoid, const AnagoIndexRange *range, double per_leaf, double *entries)
 {
 	Request		request = {range, per_leaf, 0};
 
-	if (anago_dive_pages == 0 ||
-		!anago_guarded_look(indexoid, measure, &request))
+	if (!anago_guarded_look(indexoid, measure, &request))
 		return false;
 	*entries = request.entries;
+	return true;
+}
+
+bool
+anago_survey_range(Oid indexoid, BlockNumber nblocks, const AnagoIndexRange *range,
+				   double per_leaf, double *entries)
+{
+	Answer		key;
+
+	if (anago_dive_pages == 0)
+		return false;
+	if (answers == NULL)
+		start_keeping();
+	if (!make_key(&key, indexoid, nblocks, range, per_leaf))
+		return look_up(indexoid, range, per_leaf, entries);
+	if (is_answer_to(place_of(&key), &key))
+	{
+		*entries = place_of(&key)->entries;
+		return true;
+	}
+	if (!look_up(indexoid, range, per_leaf, entries))
+		return false;
+	key.entries = *entries;
+	key.at = GetCurrentTimestamp();
+	*place_of(&key) = key;
 	return true;
 }

@@ -63,9 +63,11 @@ extern bool anago_survey_groups(Oid indexoid, BlockNumber nblocks,
 
 /*
  * How many entries are in a range: exact where both ends are on one leaf, else
- * by their places in the pages above.  `per_leaf` is what a leaf holds on average.
+ * by their places in the pages above.  `per_leaf` is what a leaf holds on average,
+ * `nblocks` the size of the index as the planner knows it; kept for a few seconds.
  */
-extern bool anago_survey_range(Oid indexoid, const AnagoIndexRange *range,
+extern bool anago_survey_range(Oid indexoid, BlockNumber nblocks,
+							   const AnagoIndexRange *range,
 							   double per_leaf, double *entries);
 
 /*
