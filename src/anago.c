@@ -18,6 +18,7 @@
 #include "ops/ops.h"
 #include "plan/plan.h"
 #include "resource/budgets.h"
+#include "resource/freshness.h"
 #include "resource/guard_worker.h"
 #include "stats/stats.h"
 
@@ -33,6 +34,7 @@ _PG_init(void)
 	anago_stats_init();
 	anago_budgets_init();
 	anago_guard_worker_init();
+	anago_freshness_init();
 	anago_device_init();
 	anago_node_init();
 	anago_plan_init(&anago_scan_methods, &anago_join_methods, &anago_ahead_methods,

@@ -17,8 +17,8 @@
  * asked for.  WAL bytes stand for row changes: both are in the same order, and
  * what is not applied of one is not applied of the other.
  *
- * Samples are the server's on PostgreSQL 17 and later, else the session's.
- * Without a lock: a slot belongs to a second (modulo the number of slots), the
+ * Samples are the server's where it has memory for them (shared/server.h), else
+ * the session's.  Without a lock: a slot belongs to a second (modulo the number of slots), the
  * first who has something for that second takes it, and a reader looks at its
  * second before and after.
  *
@@ -37,12 +37,9 @@
 #include "storage/spin.h"
 #include "utils/timestamp.h"
 
-#include "compat.h"
 #include "layout.h"
-
-#ifdef ANAGO_HAVE_DSM_REGISTRY
-#include "storage/dsm_registry.h"
-#endif
+#include "resource/freshness.h"
+#include "shared/server.h"
 
 #define SAMPLES_SEGMENT_NAME	"anago_samples_" CppAsString2(ANAGO_LAYOUT_VERSION)
 
@@ -62,16 +59,24 @@ typedef struct Sample
 
 typedef struct Samples
 {
+	uint32		layout;			/* ANAGO_LAYOUT */
 	Sample		of[NSAMPLES];
 } Samples;
 
 PG_FUNCTION_INFO_V1(anago_freshness);
 
-static void
-samples_create(ANAGO_DSM_INIT_ARGS(ptr))
+static Size
+samples_size(void)
 {
-	Samples    *samples = ptr;
+	return sizeof(Samples);
+}
 
+static void
+samples_create(ANAGO_DSM_INIT_ARGS(memory))
+{
+	Samples    *samples = memory;
+
+	samples->layout = ANAGO_LAYOUT;
 	for (int i = 0; i < NSAMPLES; i++)
 	{
 		pg_atomic_init_u64(&samples->of[i].second, 0);
@@ -79,26 +84,28 @@ samples_create(ANAGO_DSM_INIT_ARGS(ptr))
 	}
 }
 
+static AnagoServerPiece piece = {
+	.name = SAMPLES_SEGMENT_NAME,
+	.what = "samples of the primary",
+	.size = samples_size,
+	.create = samples_create
+};
+
+static Samples of_session;
+
+void
+anago_freshness_init(void)
+{
+	ANAGO_DSM_INIT(samples_create, &of_session);
+	anago_server_piece(&piece);
+}
+
 static Samples *
 samples_attach(void)
 {
-	static Samples *samples = NULL;
+	Samples    *of_server = anago_server_attach(&piece);
 
-	if (samples == NULL)
-	{
-#ifdef ANAGO_HAVE_DSM_REGISTRY
-		bool		found;
-
-		samples = ANAGO_NAMED_DSM(SAMPLES_SEGMENT_NAME, sizeof(Samples),
-								  samples_create, &found);
-#else
-		static Samples of_session;
-
-		ANAGO_DSM_INIT(samples_create, &of_session);
-		samples = &of_session;
-#endif
-	}
-	return samples;
+	return of_server ? of_server : &of_session;
 }
 
 /* Remember the first end that is known of in a second. */
