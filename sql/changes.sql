@@ -223,16 +223,17 @@ revoke all on source, target from changes_writer;
 revoke all on schema changes from changes_writer;
 drop role changes_writer;
 
--- reads that fail in looks are nobody's affair
+-- reads that fail in looks are nobody's affair (where a foreign key is checked a forced
+-- scan is ours, which would fail)
 set anago.sim_fault_rate = 1;
-select * from change('insert into target (a, b, p, color) select a, b, p, color from source');
+select * from change('insert into target (a, b, p, color) select a, b, nullif(p, p), color from source');
 set anago.sim_fault_rate = 0.02;
 do $$
 begin
 	for seed in 1 .. 8 loop
 		perform set_config('anago.sim_seed', seed::text, true);
 		perform set_config('anago.max_inflight_reads', (1 + seed * 7 % 40)::text, true);
-		if not (select same from changes.change('insert into target (a, b, p, color) select a, b, p, color from source')) then
+		if not (select same from changes.change('insert into target (a, b, p, color) select a, b, nullif(p, p), color from source')) then
 			raise warning 'seed %: other rows', seed;
 		end if;
 	end loop;

@@ -64,8 +64,7 @@ select count(*), sum(v) from m_copy;
 insert into m_copy select m.id, m2.v from m join m2 on m2.m = m.id where m.a = 8 returning id % 20 = 8 as ok;
 rollback;
 
--- UPDATE, DELETE, MERGE and row locks are core plans for the table that is
--- locked or written
+-- UPDATE, DELETE, MERGE and row locks: scans are ours (see locking.sql)
 set anago.enable = on;
 set anago.debug_force = on;
 select anago_used('update m set b = 1 where a = 3');

@@ -98,6 +98,16 @@ child_of(CustomScanState *node)
 	return node->custom_ps == NIL ? NULL : linitial(node->custom_ps);
 }
 
+/*
+ * A row that others have changed meanwhile is looked at once more (EvalPlanQual), in a
+ * copy of the plan.  Core's scan then stands in for the pipeline.
+ */
+static bool
+is_recheck(const AnagoScanState *state, const EState *estate)
+{
+	return state->desc->rechecked && estate->es_epq_active != NULL;
+}
+
 static void
 begin_scan(CustomScanState *node, EState *estate, int eflags)
 {
@@ -110,9 +120,11 @@ begin_scan(CustomScanState *node, EState *estate, int eflags)
 		anago_budgets_prepare();
 	}
 	state->desc = anago_desc_read(cscan);
-	if (state->desc->child_source)
+	if (state->desc->child_source || is_recheck(state, estate))
 		node->custom_ps = list_make1(ExecInitNode(linitial(cscan->custom_plans),
 												  estate, eflags));
+	if (is_recheck(state, estate))
+		return;
 	state->pipeline = anago_pipeline_begin(&node->ss.ps, state->desc, child_of(node),
 										   node->ss.ss_ScanTupleSlot, eflags);
 }
@@ -136,33 +148,54 @@ expect_rows(AnagoScanState *state)
 	anago_pipeline_expect(state->pipeline, wanted.may_stop, wanted.rows);
 }
 
+/* Core's scan gives wide rows. */
+static bool
+next_rechecked(CustomScanState *node)
+{
+	TupleTableSlot *row = ExecProcNode(child_of(node));
+
+	if (TupIsNull(row))
+		return false;
+	ExecCopySlot(node->ss.ss_ScanTupleSlot, row);
+	return true;
+}
+
+static bool
+next_of_pipeline(AnagoScanState *state)
+{
+	if (anago_pipeline_is_new(state->pipeline))
+		expect_rows(state);
+	return anago_pipeline_next(state->pipeline);
+}
+
 static TupleTableSlot *
 exec_scan(CustomScanState *node)
 {
-	AnagoPipeline *pipeline = ((AnagoScanState *) node)->pipeline;
+	AnagoScanState *state = (AnagoScanState *) node;
+	TupleTableSlot *wide = node->ss.ss_ScanTupleSlot;
 	ExprContext *econtext = node->ss.ps.ps_ExprContext;
 	ProjectionInfo *projection = node->ss.ps.ps_ProjInfo;
 
 	ResetExprContext(econtext);
-	if (anago_pipeline_is_new(pipeline))
-		expect_rows((AnagoScanState *) node);
-	if (!anago_pipeline_next(pipeline))
+	if (state->pipeline != NULL ? !next_of_pipeline(state) : !next_rechecked(node))
 	{
 		/* UPDATE ... WHERE CURRENT OF must find no row here */
-		ExecClearTuple(pipeline->wide);
+		ExecClearTuple(wide);
 		return projection != NULL ?
-			ExecClearTuple(projection->pi_state.resultslot) : pipeline->wide;
+			ExecClearTuple(projection->pi_state.resultslot) : wide;
 	}
-	econtext->ecxt_scantuple = pipeline->wide;
-	return projection != NULL ? ExecProject(projection) : pipeline->wide;
+	econtext->ecxt_scantuple = wide;
+	return projection != NULL ? ExecProject(projection) : wide;
 }
 
 static void
 rescan(CustomScanState *node)
 {
+	AnagoScanState *state = (AnagoScanState *) node;
 	PlanState  *child = child_of(node);
 
-	anago_pipeline_rescan(((AnagoScanState *) node)->pipeline);
+	if (state->pipeline != NULL)
+		anago_pipeline_rescan(state->pipeline);
 	if (child == NULL)
 		return;
 
@@ -228,11 +261,14 @@ end_scan(CustomScanState *node)
 	AnagoScanState *state = (AnagoScanState *) node;
 	PlanState  *child = child_of(node);
 
-	anago_parallel_shutdown(node);
-	anago_parallel_end(state);
-	if (!(node->ss.ps.plan->parallel_aware && IsParallelWorker()))
-		add_to_stats(state);
-	anago_pipeline_end(state->pipeline);
+	if (state->pipeline != NULL)
+	{
+		anago_parallel_shutdown(node);
+		anago_parallel_end(state);
+		if (!(node->ss.ps.plan->parallel_aware && IsParallelWorker()))
+			add_to_stats(state);
+		anago_pipeline_end(state->pipeline);
+	}
 	if (child != NULL)
 		ExecEndNode(child);
 }

@@ -23,7 +23,8 @@ typedef struct AnagoScanState
 {
 	CustomScanState css;		/* must be first */
 	AnagoPipelineDesc *desc;
-	AnagoPipeline *pipeline;			/* NULL before BeginCustomScan */
+	AnagoPipeline *pipeline;	/* NULL: before BeginCustomScan, or core's scan
+								 * stands in for it */
 	AnagoConsumer consumer;		/* of its rows, */
 	bool		consumer_known;	/* once it is this */
 

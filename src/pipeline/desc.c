@@ -9,6 +9,7 @@
  *		custom_private
  *			[PRIVATE_NUMBERS]	ANAGO_LAYOUT; smallest member of custom_relids;
  *								child source?  may stop?  order  looks?
+ *								rechecked?
  *			[PRIVATE_STEPS]		one list for each step:
  *				[STEP_NUMBERS]		scanrelid, index-only?, jointype, unique?
  *									and of a look: most, from end?  kind
@@ -54,7 +55,8 @@ enum
 	NUMBER_CHILD_SOURCE,
 	NUMBER_MAY_STOP,
 	NUMBER_ORDER,
-	NUMBER_LOOKS
+	NUMBER_LOOKS,
+	NUMBER_RECHECKED
 };
 
 enum
@@ -183,6 +185,7 @@ anago_desc_write(CustomScan *cscan, const AnagoPipelineDesc *desc,
 	numbers = list_make5_int(ANAGO_LAYOUT, bms_next_member(relids, -1),
 							 desc->child_source, desc->may_stop, desc->order);
 	numbers = lappend_int(numbers, desc->looks);
+	numbers = lappend_int(numbers, desc->rechecked);
 	cscan->custom_exprs = exprs;
 	cscan->custom_private =
 		lappend(list_make5(numbers, steps, fillers, attnos, operators), desc->wide);
@@ -317,6 +320,7 @@ anago_desc_read(const CustomScan *cscan)
 	desc->may_stop = list_nth_int(numbers, NUMBER_MAY_STOP) != 0;
 	desc->order = (AnagoDescOrder) list_nth_int(numbers, NUMBER_ORDER);
 	desc->looks = list_nth_int(numbers, NUMBER_LOOKS) != 0;
+	desc->rechecked = list_nth_int(numbers, NUMBER_RECHECKED) != 0;
 
 	if (operators != NIL)
 		desc->operators = strVal(linitial(operators));

@@ -209,6 +209,8 @@ typedef struct AnagoPipelineDesc
 	bool		child_source;	/* source is custom_plans[0], else unit */
 	bool		looks;			/* steps only read what the child plan's rows lead
 								 * to, and those rows leave as they are (held.h) */
+	bool		rechecked;		/* custom_plans[0] is core's scan of the same rows,
+								 * which is run in its place for EvalPlanQual */
 	AnagoDescOrder order;
 	bool		may_stop;		/* not all rows may come to be wanted: LIMIT... */
 	char	   *operators;		/* chosen in place of ours, or NULL (operators.h) */

@@ -29,13 +29,6 @@
 #include "plan/changes.h"
 #include "plan/looks.h"
 
-/*
- * Fewer rows are not worth a node.  The first row passes before looks begin, then a
- * few are held, which for the last ones is in vain; and making looks ready takes as
- * long as some reads.
- */
-#define FEWEST_ROWS		8
-
 typedef struct PlaceCxt
 {
 	PlannedStmt *stmt;
@@ -224,7 +217,7 @@ see_limit(const Limit *limit, PlaceCxt *cxt)
 		return;
 	for (; plan != NULL; plan = below)
 	{
-		if (wanted < FEWEST_ROWS && (plan->qual == NIL || passes_on(plan) != NULL))
+		if (wanted < ANAGO_FEWEST_AHEAD && (plan->qual == NIL || passes_on(plan) != NULL))
 			cxt->limited = lappend(cxt->limited, plan);
 		below = passes_on(plan);
 		if (below != NULL)
@@ -336,7 +329,7 @@ static bool
 is_worth_it(const Plan *rows, const PlaceCxt *cxt)
 {
 	return anago_debug_force ||
-		(rows->plan_rows >= FEWEST_ROWS && !list_member_ptr(cxt->limited, rows));
+		(rows->plan_rows >= ANAGO_FEWEST_AHEAD && !list_member_ptr(cxt->limited, rows));
 }
 
 /* Of an inner side that is left at its first match: how many are of use? */

@@ -113,6 +113,9 @@ anago_cost_scan(PlannerInfo *root, AnagoPath *apath)
 		apath->own_rows = Min(apath->own_rows, step->dive.entries);
 }
 
+/* CPU time of a look, as a part of what core takes for the same probe. */
+#define ANAGO_LOOK_CPU		0.5
+
 /*
  * A pipeline that is run for each row of a nested loop is set up each time: 700
  * runs of two probes and 28 rows each, cached, took 124,000 instructions a run,
@@ -151,6 +154,24 @@ anago_own_rows(const Path *outer)
 	return outer->rows;
 }
 
+/* What the probes of core's nestloop cost. */
+static AnagoProbesCost
+probes_of(PlannerInfo *root, const AnagoPathStep *step, const NestPath *nest)
+{
+	const Path *outer = nest->jpath.outerjoinpath;
+	Cost		inner = anago_step_inner(step)->total_cost;
+	AnagoProbesCost cost;
+
+	cost.loops = cost.whole = Max(outer->rows, 1.0);
+	cost.probes = Max(0.0, nest->jpath.path.total_cost - outer->total_cost);
+
+	/* Probes that stop at the first match cost less than whole ones. */
+	if (cost.loops * inner > cost.probes)
+		cost.whole *= cost.probes / (cost.loops * inner);
+	cost.io = cost.whole * anago_step_io(root, step);
+	return cost;
+}
+
 /*
  * `nest` is core's nestloop of the same two sides; its outer side, if it is
  * one of ours, has had its own share reduced already.  Costs and rows are those
@@ -174,13 +195,7 @@ anago_cost_join(PlannerInfo *root, AnagoPath *apath, const NestPath *nest,
 	Cost		setup;
 
 	anago_page_costs(inner->parent, &random_page, NULL);
-	cost.loops = cost.whole = outer_rows;
-	cost.probes = Max(0.0, stock->total_cost - outer->total_cost);
-
-	/* Probes that stop at the first match cost less than whole ones. */
-	if (outer_rows * inner->total_cost > cost.probes)
-		cost.whole *= cost.probes / (outer_rows * inner->total_cost);
-	cost.io = cost.whole * anago_step_io(root, step);
+	cost = probes_of(root, step, nest);
 
 	/* A merged step needs no new pipeline, and saves its rows one plan node. */
 	setup = apath->source != outer ?
@@ -204,6 +219,27 @@ anago_cost_join(PlannerInfo *root, AnagoPath *apath, const NestPath *nest,
 	apath->own_rows = stock->rows * own_loops / outer_rows * step->dive.join_ratio;
 	if (step->dive.known && step->jointype == JOIN_INNER)
 		apath->own_rows = Min(apath->own_rows, own_loops * step->dive.entries);
+}
+
+/*
+ * What core's nestloop costs if looks read its inner side's pages ahead.  These come
+ * to each page first, and core to the same page, which is there then, once more:
+ * the waits are those of a step of ours, CPU costs more than core's.
+ */
+Cost
+anago_cost_looks(PlannerInfo *root, AnagoPathStep *step, const NestPath *nest,
+				 SpecialJoinInfo *sjinfo)
+{
+	const Path *outer = nest->jpath.outerjoinpath;
+	AnagoProbesCost cost = probes_of(root, step, nest);
+	double		random_page;
+	AnagoPrice	price;
+
+	anago_page_costs(anago_step_inner(step)->parent, &random_page, NULL);
+	price = anago_price_step(root, step, &cost, Max(anago_own_rows(outer), 1.0),
+							 ANAGO_SETUP_PAGES * random_page, sjinfo);
+	return outer->total_cost + price.ours +
+		ANAGO_LOOK_CPU * Max(cost.probes - cost.io, 0);
 }
 
 /*

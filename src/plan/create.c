@@ -48,7 +48,7 @@ order_of(const AnagoPath *apath)
 {
 	const AnagoPathStep *first = linitial(apath->steps);
 
-	if (apath->cpath.path.pathkeys == NIL)
+	if (apath->cpath.path.pathkeys == NIL && !apath->rechecked)
 		return ANAGO_ORDER_NONE;
 	return apath->source == NULL &&
 		first->ipath->indexscandir == BackwardScanDirection ?
@@ -66,6 +66,7 @@ describe_pipeline(PlannerInfo *root, const AnagoPath *apath, List *custom_plans)
 	desc->may_stop = anago_may_stop(root, apath->cpath.path.pathkeys);
 	desc->operators = anago_operators_choose();
 	desc->order = order_of(apath);
+	desc->rechecked = apath->rechecked;
 	if (desc->child_source)
 		plans = list_delete_first(plans);
 
@@ -80,6 +81,20 @@ describe_pipeline(PlannerInfo *root, const AnagoPath *apath, List *custom_plans)
 	}
 	Assert(plans == NIL);
 	return desc;
+}
+
+/*
+ * Core's own scan, for one row that EvalPlanQual has: it says whether that is still
+ * a row of the scan.  It gives the wide row.
+ */
+static Plan *
+plan_recheck(const CustomScan *cscan, Plan *scan)
+{
+	while (IsA(scan, Result))
+		scan = outerPlan(scan);
+	scan = copyObject(scan);
+	scan->targetlist = copyObject(cscan->custom_scan_tlist);
+	return scan;
 }
 
 /*
@@ -113,6 +128,8 @@ plan_pipeline(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
 		anago_lay_out_wide_row(root, desc, apath->steps,
 							   best_path->path.pathtarget->exprs,
 							   PATH_REQ_OUTER(&best_path->path), child);
+	if (desc->rechecked)
+		cscan->custom_plans = list_make1(plan_recheck(cscan, linitial(custom_plans)));
 	anago_desc_write(cscan, desc, rel->relids);
 	return &cscan->scan.plan;
 }

@@ -28,18 +28,20 @@
 #include "plan/paths.h"
 
 /*
- * Does this query level only read?  Row marks, and targets of UPDATE, DELETE
- * and MERGE, may be rechecked by EvalPlanQual, which needs a scan to give one
- * named row again.  The query part of INSERT is never rechecked.
+ * May rows of this query level be rechecked?  Where rows are locked, or are
+ * targets of UPDATE, DELETE and MERGE, a concurrent update makes EvalPlanQual ask
+ * the scans for one named row again.  A scan of ours has core's for that
+ * (AnagoPipelineDesc.rechecked), a join does not.  The query part of INSERT is never
+ * rechecked.
  */
 bool
-anago_level_eligible(PlannerInfo *root)
+anago_level_rechecked(PlannerInfo *root)
 {
 	Query	   *parse = root->parse;
 
-	return (parse->commandType == CMD_SELECT ||
-			parse->commandType == CMD_INSERT) &&
-		parse->rowMarks == NIL && root->rowMarks == NIL;
+	return (parse->commandType != CMD_SELECT &&
+			parse->commandType != CMD_INSERT) ||
+		parse->rowMarks != NIL || root->rowMarks != NIL;
 }
 
 static bool
@@ -89,7 +91,6 @@ anago_rel_eligible(PlannerInfo *root, RelOptInfo *rel)
 	rte = planner_rt_fetch(rel->relid, root);
 	if (rte->inh || rte->tablesample != NULL ||
 		(rte->relkind != RELKIND_RELATION && rte->relkind != RELKIND_MATVIEW) ||
-		rel->relid == root->parse->resultRelation ||
 		!is_heap(rte->relid))
 		return false;
 
@@ -156,8 +157,8 @@ anago_operators_keep_order(void)
 }
 
 /* Does a condition fix the value of its index column? */
-static bool
-is_equality(const IndexOptInfo *index, int col, const Expr *clause)
+bool
+anago_is_equality(const IndexOptInfo *index, int col, const Expr *clause)
 {
 	Oid			opno;
 
@@ -185,8 +186,8 @@ anago_has_gaps(const IndexPath *ipath)
 		ListCell   *lcq;
 
 		foreach(lcq, iclause->indexquals)
-			fixed[col] |= is_equality(ipath->indexinfo, col,
-									  lfirst_node(RestrictInfo, lcq)->clause);
+			fixed[col] |= anago_is_equality(ipath->indexinfo, col,
+											lfirst_node(RestrictInfo, lcq)->clause);
 		last = Max(last, col);
 	}
 	for (int col = 0; col < last; col++)
@@ -196,18 +197,18 @@ anago_has_gaps(const IndexPath *ipath)
 }
 
 /*
- * Can rows leave in the order that the index path has?  The way to the left
+ * Can rows leave in the order of the index?  The way to the left
  * needs separators that are distinct, which indexes of before version 12 don't
  * have (backward.c).
  */
 bool
-anago_order_eligible(const IndexPath *ipath)
+anago_can_keep_order(const IndexPath *ipath)
 {
 	Relation	index;
 	bool		heapkeyspace;
 	bool		allequalimage;
 
-	if (ipath->path.pathkeys == NIL || !anago_operators_keep_order())
+	if (!anago_operators_keep_order())
 		return false;
 	if (ipath->indexscandir == ForwardScanDirection)
 		return true;
@@ -215,6 +216,13 @@ anago_order_eligible(const IndexPath *ipath)
 	_bt_metaversion(index, &heapkeyspace, &allequalimage);
 	index_close(index, NoLock);
 	return heapkeyspace;
+}
+
+/* And is that an order which is of use? */
+bool
+anago_order_eligible(const IndexPath *ipath)
+{
+	return ipath->path.pathkeys != NIL && anago_can_keep_order(ipath);
 }
 
 /*

@@ -12,6 +12,7 @@
  *		paths.c		AnagoScan paths, and what all AnagoPaths share
  *		unionpaths.c	OR over several indexes
  *		joinpaths.c	AnagoJoin paths
+ *		lookpaths.c	nested loops of core's that look ahead
  *		members.c	inner sides of several tables
  *		prune.c		which of them a row can have matches in
  *		parallel.c	partial paths, for several processes

@@ -15,6 +15,8 @@
  *		AnagoJoin (a, b), c			a -> b -> c
  *		HashJoin (a, b), c			child plan -> c
  *
+ * Where rows are locked or changed the nestloop stays core's (lookpaths.c).
+ *
  * A pipeline may have a partial twin, see parallel.c; else, where core would try
  * a partial nestloop, one is made of a partial outer path in the same way.
  *
@@ -526,8 +528,7 @@ anago_add_join_paths(PlannerInfo *root, RelOptInfo *joinrel,
 		anago_why_not(root, joinrel, InvalidOid, "a right or full join, the other way round");
 		return;
 	}
-	if (!is_probed_by(innerrel, outerrel) || anago_nothing_overlaps() ||
-		!anago_level_eligible(root))
+	if (!is_probed_by(innerrel, outerrel) || anago_nothing_overlaps())
 		return;
 	inners = inner_candidates(root, outerrel, innerrel);
 	if (inners == NIL || !anago_join_eligible(root, joinrel) ||
@@ -538,6 +539,11 @@ anago_add_join_paths(PlannerInfo *root, RelOptInfo *joinrel,
 		return;
 	}
 	outers = outer_candidates(root, outerrel, jointype, extra->sjinfo);
+	if (anago_level_rechecked(root))
+	{
+		anago_add_look_paths(root, joinrel, outers, inners, join.jointype, extra);
+		return;
+	}
 	partial_outers = partial_outer_candidates(root, joinrel, outerrel, jointype);
 	try_all(&join, outers, inners,
 			jointype == JOIN_UNIQUE_OUTER && outers != NIL ? linitial(outers) :

@@ -48,8 +48,8 @@ is_not_plain(Oid function, void *context)
 		func_volatile(function) == PROVOLATILE_VOLATILE;
 }
 
-static bool
-is_plain(Node *node)
+bool
+anago_is_plain(Node *node)
 {
 	switch (nodeTag(node))
 	{
@@ -145,7 +145,7 @@ over_row(Node *node, KeyCxt *cxt)
 {
 	if (node == NULL)
 		return NULL;
-	if (!cxt->shown && !is_plain(node))
+	if (!cxt->shown && !anago_is_plain(node))
 		cxt->fine = false;
 	if (IsA(node, Param))
 		return param_over_row((Param *) node, cxt);
@@ -176,8 +176,8 @@ over_row(Node *node, KeyCxt *cxt)
 /* --- indexes --- */
 
 /* Compared by built-in functions alone, whatever the value? */
-static bool
-is_plain_type(Oid type)
+bool
+anago_is_plain_type(Oid type)
 {
 	type = getBaseType(type);
 	return type < FirstNormalObjectId || type_is_enum(type);
@@ -196,7 +196,7 @@ is_readable(Relation heap, Relation index, const AnagoStepDesc *desc)
 
 		if (index->rd_opfamily[col] >= FirstNormalObjectId ||
 			desc->keys[i].opfuncid >= FirstNormalObjectId ||
-			!is_plain_type(TupleDescAttr(RelationGetDescr(index), col)->atttypid))
+			!anago_is_plain_type(TupleDescAttr(RelationGetDescr(index), col)->atttypid))
 			return false;
 	}
 	return true;

@@ -16,6 +16,13 @@
 #include "pipeline/desc.h"
 
 /*
+ * Fewer rows are not worth a node.  The first row passes before looks begin, then a
+ * few are held, which for the last ones is in vain; and making looks ready takes as
+ * long as some reads.
+ */
+#define ANAGO_FEWEST_AHEAD		8
+
+/*
  * Where a filter may drop some of them, so many times the rows that are wanted
  * may be of use.
  */
@@ -80,6 +87,13 @@ extern void anago_find_looks(AnagoLooks *looks, const Plan *plan, int most);
  */
 extern void anago_add_look(AnagoLooks *looks, AnagoStepDesc *desc, List *shown,
 						   const List *tlist, int most, bool filtered);
+
+/*
+ * May this node, apart from what is below it, be evaluated for nothing?  And are
+ * values of a type compared by built-in functions alone?
+ */
+extern bool anago_is_plain(Node *node);
+extern bool anago_is_plain_type(Oid type);
 
 /* calm.c: is it to be seen when and how often an expression is evaluated? */
 extern bool anago_is_restless(Node *expr);

@@ -247,7 +247,6 @@ anago_append_eligible(PlannerInfo *root, RelOptInfo *rel)
 {
 	return anago_is_append(root, rel) && !IS_DUMMY_REL(rel) &&
 		bms_is_empty(rel->lateral_relids) &&
-		rel->relid != root->parse->resultRelation &&
 		anago_exprs_eligible(rel->reltarget->exprs) &&
 		!anago_has_effects(root, (Node *) rel->reltarget->exprs);
 }

@@ -331,6 +331,29 @@ copy_path(const AnagoPath *apath)
 	return copy;
 }
 
+/*
+ * Where rows are locked or changed they leave in the order of the index, as those of
+ * core's scan do.  Of two sessions that lock the same rows one then waits for the other, where
+ * rows in no order would have them wait for each other.
+ */
+static void
+add_rechecked_path(PlannerInfo *root, RelOptInfo *rel, IndexPath *ipath)
+{
+	AnagoPath  *apath;
+
+	if (ipath->path.pathtype != T_IndexScan || !anago_can_keep_order(ipath) ||
+		(ipath->indexclauses == NIL && ipath->path.pathkeys == NIL && !anago_debug_force))
+	{
+		anago_why_not(root, rel, ipath->indexinfo->indexoid,
+					  "rows are locked or changed, and cannot leave in the order of this index");
+		return;
+	}
+	apath = make_scan_path(root, rel, ipath);
+	apath->rechecked = true;
+	anago_keep_order(root, apath, ipath->path.pathkeys, NULL);
+	anago_submit_path(root, rel, apath);
+}
+
 static void
 add_scan_path(PlannerInfo *root, RelOptInfo *rel, IndexPath *ipath)
 {
@@ -361,9 +384,7 @@ may_have_paths(PlannerInfo *root, RelOptInfo *rel)
 {
 	const char *reason = NULL;
 
-	if (!anago_level_eligible(root))
-		reason = "rows are locked or changed";
-	else if (!anago_rel_eligible(root, rel))
+	if (!anago_rel_eligible(root, rel))
 		reason = "not a plain table, or a select list that must not be evaluated ahead of demand";
 	else if (anago_nothing_overlaps())
 		reason = "reads cannot overlap here";
@@ -394,10 +415,12 @@ anago_add_scan_paths(PlannerInfo *root, RelOptInfo *rel)
 	{
 		IndexPath  *ipath = lfirst(lc);
 
-		if (anago_index_path_eligible(root, ipath))
-			add_scan_path(root, rel, ipath);
-		else
+		if (!anago_index_path_eligible(root, ipath))
 			anago_why_not(root, rel, ipath->indexinfo->indexoid,
 						  "no B-tree, or a condition that must not be evaluated ahead of demand");
+		else if (anago_level_rechecked(root))
+			add_rechecked_path(root, rel, ipath);
+		else
+			add_scan_path(root, rel, ipath);
 	}
 }

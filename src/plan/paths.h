@@ -29,7 +29,8 @@
  *	- 1 <= length of steps <= ANAGO_MAX_STEPS;
  *	- the source of a partial path is NULL or itself partial;
  *	- the pathkeys of an AnagoPath are those of its source, or of the first
- *	  step's index path; or it has none, and rows leave in no order.
+ *	  step's index path; or it has none, and rows leave in no order, unless it is
+ *	  rechecked.
  *
  *-------------------------------------------------------------------------
  */
@@ -99,6 +100,8 @@ typedef struct AnagoPath
 	 */
 	double		own_rows;
 
+	bool		rechecked;		/* EvalPlanQual may ask for rows again; they leave
+								 * in the index's order, whoever wants one or not */
 	bool		has_twin;		/* for one process; its partial twin, or that of
 								 * its first steps, has been submitted */
 } AnagoPath;
@@ -107,12 +110,16 @@ typedef struct AnagoPath
 extern bool anago_is_installed(void);
 
 /* eligible.c */
-extern bool anago_level_eligible(PlannerInfo *root);
+extern bool anago_level_rechecked(PlannerInfo *root);
 extern bool anago_exprs_eligible(List *exprs);
 extern bool anago_rel_eligible(PlannerInfo *root, RelOptInfo *rel);
 extern bool anago_index_path_eligible(PlannerInfo *root, IndexPath *ipath);
 extern bool anago_operators_keep_order(void);
+extern bool anago_can_keep_order(const IndexPath *ipath);
 extern bool anago_order_eligible(const IndexPath *ipath);
+
+/* Does a condition, of an index path, fix the value of that index column? */
+extern bool anago_is_equality(const IndexOptInfo *index, int col, const Expr *clause);
 
 /* Is there a condition on a column behind one without an equality? */
 extern bool anago_has_gaps(const IndexPath *ipath);
@@ -146,6 +153,14 @@ extern void anago_add_join_paths(PlannerInfo *root, RelOptInfo *joinrel,
 								 RelOptInfo *outerrel, RelOptInfo *innerrel,
 								 JoinType jointype, JoinPathExtraData *extra);
 
+/*
+ * lookpaths.c: of these outer paths and steps, nested loops of core's that look
+ * ahead
+ */
+extern void anago_add_look_paths(PlannerInfo *root, RelOptInfo *joinrel,
+								 List *outers, List *inners, JoinType jointype,
+								 JoinPathExtraData *extra);
+
 /* parallel.c */
 extern bool anago_partial_possible(const RelOptInfo *rel);
 extern void anago_submit_partial_twin(PlannerInfo *root, RelOptInfo *rel,
@@ -167,6 +182,8 @@ extern bool anago_scan_may_gain(const IndexPath *ipath);
 extern void anago_cost_scan(PlannerInfo *root, AnagoPath *path);
 extern void anago_cost_join(PlannerInfo *root, AnagoPath *path,
 							const NestPath *nest, SpecialJoinInfo *sjinfo);
+extern Cost anago_cost_looks(PlannerInfo *root, AnagoPathStep *step,
+							 const NestPath *nest, SpecialJoinInfo *sjinfo);
 extern void anago_keep_order(PlannerInfo *root, AnagoPath *path, List *pathkeys,
 							 const Path *outer);
 extern double anago_own_rows(const Path *outer);

@@ -347,7 +347,7 @@ anago_add_union_paths(PlannerInfo *root, RelOptInfo *rel)
 	ListCell   *lc;
 
 	if (rel->reloptkind != RELOPT_BASEREL || !has_or_clause(rel) ||
-		!anago_level_eligible(root) || !anago_rel_eligible(root, rel) ||
+		anago_level_rechecked(root) || !anago_rel_eligible(root, rel) ||
 		anago_nothing_overlaps())
 		return;
 	ors = collect_ors(rel->pathlist);
