@@ -35,7 +35,7 @@ typedef struct HeldTask
 StaticAssertDecl(sizeof(HeldTask) <= ANAGO_TASK_SIZE, "task fits its slot");
 
 /* The column that says which row it is, of type int4. */
-#define PLACE_COLUMN	0
+#define LABEL_COLUMN	0
 
 /* Pull one row, and have its keys in the wide slot; false at the end. */
 static bool
@@ -49,10 +49,10 @@ pull(HeldSource *source)
 	if (from == NULL)
 		return false;
 	pipeline->bound = NULL;
-	wide->tts_values[PLACE_COLUMN] =
-		Int32GetDatum(anago_held_place(held, held->end - 1));
-	wide->tts_isnull[PLACE_COLUMN] = false;
-	for (int i = PLACE_COLUMN + 1; i < source->op.ncols; i++)
+	wide->tts_values[LABEL_COLUMN] =
+		Int32GetDatum(anago_held_label(held->end - 1));
+	wide->tts_isnull[LABEL_COLUMN] = false;
+	for (int i = LABEL_COLUMN + 1; i < source->op.ncols; i++)
 		wide->tts_values[i] = slot_getattr(from, source->op.attnos[i],
 										   &wide->tts_isnull[i]);
 	return true;
@@ -101,9 +101,9 @@ static AnagoAccepted
 held_accept(AnagoOp *op, AnagoRow *outer)
 {
 	AnagoPipeline *pipeline = op->pipeline;
-	int			place = DatumGetInt32(pipeline->wide->tts_values[PLACE_COLUMN]);
+	int			label = DatumGetInt32(pipeline->wide->tts_values[LABEL_COLUMN]);
 
-	return anago_held_set_done(pipeline->held, place) ? ANAGO_OUT : ANAGO_TAKEN;
+	return anago_held_set_done(pipeline->held, label) ? ANAGO_OUT : ANAGO_TAKEN;
 }
 
 const AnagoOpKind anago_held_source_kind = {

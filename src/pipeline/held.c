@@ -13,6 +13,9 @@
 
 #include "pipeline/held.h"
 
+/* Slots at first: a power of 2. */
+#define SLOTS_FIRST		16
+
 AnagoHeld *
 anago_held_create(PlanState *child, int size, Size limit)
 {
@@ -21,10 +24,26 @@ anago_held_create(PlanState *child, int size, Size limit)
 	held->child = child;
 	held->size = size;
 	held->limit = limit;
-	held->rows = palloc0(sizeof(AnagoHeldRow) * size);
+	held->slots = SLOTS_FIRST;
+	held->rows = palloc0(sizeof(AnagoHeldRow) * held->slots);
 	held->context = AllocSetContextCreate(CurrentMemoryContext, "anago held rows",
 										  ALLOCSET_DEFAULT_SIZES);
 	return held;
+}
+
+/* Rows that are held go to where they are among twice as many slots. */
+static void
+add_slots(AnagoHeld *held)
+{
+	AnagoHeldRow *old = held->rows;
+	int			slots = held->slots;
+
+	held->rows = MemoryContextAllocZero(GetMemoryChunkContext(old),
+										sizeof(AnagoHeldRow) * slots * 2);
+	held->slots = slots * 2;
+	for (int64 number = held->first; number < held->end; number++)
+		*anago_held_row(held, number) = old[number & (slots - 1)];
+	pfree(old);
 }
 
 /* What the child takes is not the looks'. */
@@ -54,7 +73,9 @@ anago_held_pull(AnagoHeld *held)
 		held->child_ended = true;
 		return NULL;
 	}
-	row = &held->rows[anago_held_place(held, held->end)];
+	if (held->end - held->first == held->slots)
+		add_slots(held);
+	row = anago_held_row(held, held->end);
 	old = MemoryContextSwitchTo(held->context);
 	row->tuple = ExecCopySlotMinimalTuple(slot);
 	row->done = false;
@@ -69,17 +90,19 @@ anago_held_pull(AnagoHeld *held)
 }
 
 bool
-anago_held_set_done(AnagoHeld *held, int place)
+anago_held_set_done(AnagoHeld *held, int label)
 {
-	Assert(place >= 0 && place < held->size && !held->rows[place].done);
-	held->rows[place].done = true;
-	return place == anago_held_place(held, held->first);
+	AnagoHeldRow *row = anago_held_row(held, label);
+
+	Assert(label >= 0 && row->tuple != NULL && !row->done);
+	row->done = true;
+	return label == anago_held_label(held->first);
 }
 
 MinimalTuple
 anago_held_take(AnagoHeld *held)
 {
-	AnagoHeldRow *row = &held->rows[anago_held_place(held, held->first)];
+	AnagoHeldRow *row = anago_held_row(held, held->first);
 	MinimalTuple tuple = row->tuple;
 
 	Assert(!anago_held_is_empty(held));

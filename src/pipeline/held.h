@@ -8,15 +8,16 @@
  * done and the first:
  *
  *		first				   end
- *		| 17 | 18 | 19 | 20 | 21		a ring: row 17 is at 17 modulo its size
+ *		| 17 | 18 | 19 | 20 | 21		a ring: row 17 is at 17 modulo its slots
  *				   done	done
  *
- * Row 19 waits for 18, and that for 17.  The rows themselves are here, whole; the
+ * Row 19 waits for 18, and that for 17.  The ring begins with few slots, and has twice
+ * as many whenever they do not do.  The rows themselves are here, whole; the
  * pipeline of the looks has no more of them than the columns of its keys, so
  * that whatever becomes of it, no row is lost.
  *
  * Invariants
- *	- end - first <= bound <= size, and the bytes of rows are within the limit,
+ *	- end - first <= bound <= size, end - first <= slots, and the bytes of rows are within the limit,
  *	  but for a single row;
  *	- the child is not asked for a row after it has said that there is none.
  *
@@ -49,8 +50,9 @@ typedef struct AnagoHeld
 	int64		first;
 	int64		end;			/* number of the row to be pulled next */
 	int			bound;			/* rows that may be held now */
-	int			size;
-	AnagoHeldRow *rows;
+	int			size;			/* rows that may ever be held */
+	int			slots;			/* a power of 2 */
+	AnagoHeldRow *rows;			/* so many */
 
 	/* for EXPLAIN */
 	int64		pulled;			/* rows */
@@ -76,11 +78,17 @@ anago_held_is_empty(const AnagoHeld *held)
 	return held->end == held->first;
 }
 
-/* Where in the ring the row of that number is. */
-static inline int
-anago_held_place(const AnagoHeld *held, int64 number)
+static inline AnagoHeldRow *
+anago_held_row(const AnagoHeld *held, int64 number)
 {
-	return (int) (number % held->size);
+	return &held->rows[number & (held->slots - 1)];
+}
+
+/* What tells a row from all others that may be held at the same time. */
+static inline int
+anago_held_label(int64 number)
+{
+	return (int) (number & PG_INT32_MAX);
 }
 
 /* Is the first row done? */
@@ -88,7 +96,7 @@ static inline bool
 anago_held_may_leave(const AnagoHeld *held)
 {
 	return !anago_held_is_empty(held) &&
-		held->rows[anago_held_place(held, held->first)].done;
+		anago_held_row(held, held->first)->done;
 }
 
 /*
@@ -97,8 +105,8 @@ anago_held_may_leave(const AnagoHeld *held)
  */
 extern TupleTableSlot *anago_held_pull(AnagoHeld *held);
 
-/* The row at that place is done.  Is it the first? */
-extern bool anago_held_set_done(AnagoHeld *held, int place);
+/* The row of that label is done.  Is it the first? */
+extern bool anago_held_set_done(AnagoHeld *held, int label);
 
 /* Take the first row, done or not; its memory is the caller's. */
 extern MinimalTuple anago_held_take(AnagoHeld *held);
