@@ -44,6 +44,9 @@ class Variant:
     workers: int = 0        # parallel workers it is meant to have
     free: bool = False      # the planner need not take anago
     any_rows: bool = False  # LIMIT without an order: their number is compared
+    undone: bool = False    # it locks or changes rows: is rolled back each time
+    before: tuple = ()      # statements ahead of it, in its transaction
+    after: tuple = ()       # statements that follow the run, outside of it
 
 
 STOPPED = "stopped"         # the mark of a run that took too long
@@ -127,6 +130,39 @@ def _blocks_missing(conn) -> int:
                         "where datname = current_database()").fetchone()[0]
 
 
+@contextmanager
+def _transaction(conn, variant):
+    """Within it the variant leaves no trace, if it is to leave none."""
+    if not variant.undone:
+        yield
+        return
+    conn.execute("begin")
+    try:
+        for statement in variant.before:
+            conn.execute(statement)
+        yield
+    finally:
+        conn.execute("rollback")
+
+
+def execute(conn, variant):
+    """(rows, seconds); rows None: its statement_timeout has stopped it.
+
+    A statement that gives no rows has one: how many it has changed.
+    """
+    with _transaction(conn, variant):
+        start = time.perf_counter()
+        try:
+            cursor = conn.execute(variant.sql)
+            rows = (cursor.fetchall() if cursor.description
+                    else [(cursor.rowcount,)])
+        except psycopg.errors.QueryCanceled:
+            if "statement_timeout" not in variant.session:
+                raise
+            rows = None
+        return rows, time.perf_counter() - start
+
+
 def run_here(cluster, conn, device, variant, repetition, loops=1) -> Run:
     """Run on this connection, whatever is cached.
 
@@ -135,35 +171,41 @@ def run_here(cluster, conn, device, variant, repetition, loops=1) -> Run:
     plan = plan_summary(plan_of(conn, variant.sql))
     cpu = CpuWatch(cluster).start()
     missing, reads = _blocks_missing(conn), device.reads()
-    rows, stopped = [], False
-    start = time.perf_counter()
-    try:
-        for _ in range(loops):
-            rows = conn.execute(variant.sql).fetchall()
-    except psycopg.errors.QueryCanceled:
-        if "statement_timeout" not in variant.session:
-            raise
-        stopped = True
-    seconds = (time.perf_counter() - start) / loops
+    rows, seconds = [], 0
+    for _ in range(loops):
+        rows, of_one = execute(conn, variant)
+        seconds += of_one / loops
+        if rows is None:
+            seconds = of_one
+            break
     reads = device.reads() - reads
     missing = _blocks_missing(conn) - missing
     cpu_seconds, others_cores, disturbed = cpu.stop()
     run = Run(variant.query, variant.name, repetition, seconds,
               reads.requests, reads.bytes, missing,
               cpu_seconds / loops, round(others_cores, 3),
-              "busy" if disturbed else "",
-              len(rows), "" if variant.any_rows else digest_of(rows), plan)
+              "busy" if disturbed else "", len(rows or ()),
+              "" if variant.any_rows else digest_of(rows or ()), plan)
     if reads.late:
         run.mark("late replies")
-    if stopped:
+    if rows is None:
         run.mark(STOPPED)
     return run
+
+
+def clean_up(conn, variant):
+    """What is to be done after a run, and takes whatever time it takes."""
+    if variant.after:
+        conn.execute("reset all")
+    for statement in variant.after:
+        conn.execute(statement)
 
 
 def run_cold(cluster, dbname, device, variant, repetition) -> Run:
     """Run once with nothing cached, in a server of its own."""
     with connected_cold(cluster, dbname, variant) as conn:
         run = run_here(cluster, conn, device, variant, repetition)
+        clean_up(conn, variant)
     run.mark(not_cold(run))
     return run
 
@@ -193,18 +235,14 @@ def not_cold(run) -> str:
 def warm_up(conn, variant) -> float:
     """Run once, unmeasured: leaves the session set, returns about how long."""
     set_session(conn, variant.session)
-    start = time.perf_counter()
-    try:
-        conn.execute(variant.sql).fetchall()
-    except psycopg.errors.QueryCanceled:
-        pass                    # the run itself will say so
-    return time.perf_counter() - start
+    return execute(conn, variant)[1]        # if it is stopped, the run says so
 
 
 def run_cached(cluster, conn, device, variant, repetition) -> Run:
     """Run for at least CACHED_S on a warm connection; a read marks the run."""
     loops = max(1, round(CACHED_S / warm_up(conn, variant)))
     run = run_here(cluster, conn, device, variant, repetition, loops)
+    clean_up(conn, variant)
     if run.pages_missing:
         run.mark("not cached")
     return run

@@ -40,9 +40,10 @@ class Tuning:
     session: dict
     server: dict = field(default_factory=dict)
 
-    def variant(self, query, sql) -> Variant:
-        return Variant("stock, " + self.name, sql, self.session, self.server,
-                       query)
+    def variant(self, like) -> Variant:
+        """The same query, run that way."""
+        return replace(like, name="stock, " + self.name, session=self.session,
+                       server=self.server)
 
 
 def tunings(cluster, cores) -> list:
@@ -91,15 +92,17 @@ def has_io_uring(cluster) -> bool:
     return cluster.major() >= 18 and cluster.takes("io_method", "io_uring")
 
 
-def best_of(bench, query, section, finalists, others=()):
+def best_of(bench, query, section, finalists, others=(), like=None):
     """Run stock tuned in every way, cold; return (runs, name of the best).
+
+    like: a variant of the query, if it is not one of queries/.
 
     One round of all, in which those that take far too long are stopped; then the
     best of it, as many as `finalists`, in all rounds, together with `others`
     (stock's defaults, anago).  The median of all rounds decides.
     """
-    sql = queries.text(query)
-    known = {v.name: v for v in (t.variant(query, sql) for t in
+    like = like or Variant("", queries.text(query), query=query)
+    known = {v.name: v for v in (t.variant(like) for t in
                                  tunings(bench.cluster, bench.args.cores))}
     seen = {}
     done = bench.cold(others, section, 1, seen=seen)
