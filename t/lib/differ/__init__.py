@@ -16,6 +16,7 @@
       skips.py        conditions behind a column without an equality
       stops.py        LIMIT without an order, cursors closed early, EXISTS
       wide.py         big values, hundreds of columns, columns dropped and added
+      writes.py       rows that are changed or locked, tables compared afterwards
       zones.py        timestamps around the hours when clocks jump
     query.py        a query, and what must hold of it
     settings.py     random settings of a session and of a server, from a seed

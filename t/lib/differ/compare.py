@@ -32,6 +32,9 @@ SHOWN_ROWS = 5
 # The setting in which a function of effects.py counts its calls.
 COUNTER = "differ.calls"
 
+# Held by whoever runs a statement that changes tables.
+WRITERS_LOCK = 12
+
 # Stock without indexes, for where these are not in order (zones.py): a Merge Join
 # believes in the order, too.
 NO_INDEXES = {"enable_indexscan": "off", "enable_indexonlyscan": "off",
@@ -182,7 +185,7 @@ def run(conn, query, timeout_ms=ANAGO_TIMEOUT_MS, peak=None) -> Outcome:
         outcome = Outcome(error=err)
     if peak:
         outcome.peak_kb = peak.private_kb()
-    _end_savepoint(conn, undo=outcome.error is not None)
+    _end_savepoint(conn, undo=outcome.error is not None or bool(query.changes))
     return outcome
 
 
@@ -238,8 +241,22 @@ def _run_part(conn, query):
     return rows
 
 
+def _run_write(conn, query):
+    """Rows that it returns, or their number, and all rows of the tables it may change.
+
+    Readers that run such statements at the same time would wait for each other's
+    locks in any order: one at a time.
+    """
+    conn.execute("select pg_advisory_xact_lock(%s)", [WRITERS_LOCK])
+    answer = conn.execute(query.sql)
+    rows = answer.fetchall() if answer.description else [(answer.rowcount,)]
+    for table in query.changes:
+        rows += conn.execute(f"select '{table}', t from {table} t").fetchall()
+    return rows
+
+
 _RUN = {"plain": _run_plain, "prepared": _run_prepared, "cursor": _run_cursor,
-        "part": _run_part}
+        "part": _run_part, "write": _run_write}
 
 
 def _prepare(conn, query):

@@ -19,6 +19,7 @@ from differ.randomq import Generator
 from differ.skips import Skips
 from differ.stops import Stops
 from differ.wide import Wide
+from differ.writes import Writes
 from differ.zones import Zones
 
 # Chance that a query is one of randomq.py's.
@@ -26,7 +27,7 @@ USUAL_SHARE = 0.5
 USUAL = "usual"
 
 KINDS = (AllTypes, Bounds, Chains, Collations, Disjunctions, Effects, InOrder, Looks,
-         Partitions, Skips, Stops, Wide, Zones)
+         Partitions, Skips, Stops, Wide, Writes, Zones)
 
 
 def create(conn):
