@@ -113,7 +113,7 @@ index_has_look(PlannerInfo *root, const IndexPath *ipath)
  * column by which they are told apart.
  */
 static bool
-may_be_pruned(const AnagoPathStep *step)
+may_be_pruned(PlannerInfo *root, const AnagoPathStep *step)
 {
 	const RelOptInfo *parent = step->append->path.parent;
 	Bitmapset  *attnos = NULL;
@@ -123,8 +123,12 @@ may_be_pruned(const AnagoPathStep *step)
 	if (!enable_partition_pruning || parent->part_scheme == NULL)
 		return false;
 	foreach(lc, step->members)
-		if (((const Path *) lfirst(lc))->parent->parent != parent)
+	{
+		const RelOptInfo *member = ((const Path *) lfirst(lc))->parent;
+
+		if (root->append_rel_array[member->relid]->parent_relid != parent->relid)
 			return true;
+	}
 	foreach(lc, step->append->path.param_info->ppi_clauses)
 		pull_varattnos((Node *) lfirst_node(RestrictInfo, lc)->clause,
 					   parent->relid, &attnos);
@@ -138,7 +142,7 @@ step_has_looks(PlannerInfo *root, const AnagoPathStep *step)
 {
 	ListCell   *lc;
 
-	if (step->append != NULL && may_be_pruned(step))
+	if (step->append != NULL && may_be_pruned(root, step))
 		return false;
 	foreach(lc, anago_step_ipaths(step))
 		if (!index_has_look(root, lfirst(lc)))
