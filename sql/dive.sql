@@ -130,7 +130,7 @@ begin
 	if pages not between 1 and leaves + 16 then
 		raise notice '% pages', pages;
 	end if;
-	-- the constants' places are looked up each time: two descents
+	-- the constants' places are looked up anew after a while: two descents
 	first := pages between 1 and leaves + 16;
 	again := dv_planning(query) - without <= 16;
 	return next;
