@@ -101,7 +101,16 @@ drop index target_divided;
 
 -- functions of users that folding constants would call: not for a plan, nor where no row is inserted
 set client_min_messages = warning;
-create function loud(i int) returns int language plpgsql immutable as 'begin raise notice ''loud %'', i; return i; end';
+create sequence public.louds;
+create function loud(i int) returns int language plpgsql immutable as 'begin perform nextval(''public.louds''); return i; end';
+create function calls(statement text, setting text) returns bigint language plpgsql as $$
+declare
+	before bigint := nextval('public.louds');
+begin
+	perform set_config('anago.ahead', setting, true);
+	execute statement;
+	return nextval('public.louds') - before - 1;
+end $$;
 create table folded (a int, b int generated always as (a + loud(1)) stored, c int);
 create index folded_b on folded (b);
 create index folded_a on folded ((a + loud(2)));
@@ -109,9 +118,12 @@ create index folded_when on folded (a) where a > loud(3);
 create index folded_c on folded (c);
 reset client_min_messages;
 select looks_in('insert into folded (a, c) select a, a from source');
-insert into folded (a, c) select a, a from source where a < 0;
+select statement, calls(statement, 'off') = calls(statement, 'on') as same_calls
+from (values ('explain insert into folded (a, c) select a, a from source'),
+	('insert into folded (a, c) select a, a from source where a < 0')) s(statement);
 drop table folded;
-drop function loud;
+drop function loud, calls;
+drop sequence public.louds;
 
 -- ON CONFLICT
 create table counted (a int primary key, b text, n int default 1);
