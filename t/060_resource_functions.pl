@@ -1,20 +1,10 @@
-# How budgets are divided, decided for claims and clocks that need not be there: a
-# program (resource_test.c), without any server.
+# How budgets are divided, decided for claims and clocks that need not be there
+# (resource_test.c), without any server.
 
 use strict;
 use warnings FATAL => 'all';
-use File::Temp qw(tempdir);
 use FindBin;
 
-my $root = "$FindBin::RealBin/..";
-my $program = tempdir(CLEANUP => 1) . '/resource_test';
+require "$FindBin::RealBin/program.pl";
 
-# The decision is plain C: it must compile without PostgreSQL's headers.
-system($ENV{CC} // 'cc', qw(-std=gnu99 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Werror),
-	"-I$root/src", '-o', $program,
-	"$FindBin::RealBin/resource_test.c", "$root/src/resource/level.c", '-lm') == 0
-  or die 'cannot compile the test of budgets';
-
-# It prints the results itself.
-system($program);
-exit($? != 0);
+run_program('resource_test', 'resource/level.c');

@@ -10,10 +10,10 @@
  *-------------------------------------------------------------------------
  */
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "claim.h"
 #include "resource/guard.h"
 
 #define MOST		1024
@@ -30,23 +30,6 @@ typedef struct World
 	int			queries;
 	double		wants;
 } World;
-
-static int	ntests = 0;
-static int	nfailed = 0;
-
-static void
-claim(bool holds, const char *format,...)
-{
-	va_list		args;
-
-	printf("%s %d - ", holds ? "ok" : "not ok", ++ntests);
-	va_start(args, format);
-	vprintf(format, args);
-	va_end(args);
-	printf("\n");
-	if (!holds)
-		nfailed++;
-}
 
 static double
 slowdown_of(const World *world, double budget)

@@ -7,11 +7,11 @@
  *-------------------------------------------------------------------------
  */
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "claim.h"
 #include "resource/htal.h"
 
 #define OLTP			ANAGO_HTAL_OLTP
@@ -35,23 +35,6 @@
 #define STEPS			500
 
 static const AnagoHtalThresholds *const published = &anago_htal_default;
-
-static int	ntests = 0;
-static int	nfailed = 0;
-
-static void
-claim(bool holds, const char *format,...)
-{
-	va_list		args;
-
-	printf("%s %d - ", holds ? "ok" : "not ok", ++ntests);
-	va_start(args, format);
-	vprintf(format, args);
-	va_end(args);
-	printf("\n");
-	if (!holds)
-		nfailed++;
-}
 
 /* ---- one step on a machine of 96 cores ---- */
 

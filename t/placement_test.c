@@ -6,10 +6,10 @@
  *
  *-------------------------------------------------------------------------
  */
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "claim.h"
 #include "shared/placement.h"
 
 #define NQUERIES	9			/* query numbers tried: 0 .. */
@@ -40,23 +40,6 @@ static const Machine machines[] = {
 	{"a node forbidden", 3, {0, 1, 2}, {2, 2, 2}, {2, 3, -1}},
 	{"every other CPU forbidden", 2, {0, 1}, {6, 6}, {1, 3, 5, 7, 9, 11, -1}},
 };
-
-static int	ntests = 0;
-static int	nfailed = 0;
-
-static void
-claim(bool holds, const char *format,...)
-{
-	va_list		args;
-
-	printf("%s %d - ", holds ? "ok" : "not ok", ++ntests);
-	va_start(args, format);
-	vprintf(format, args);
-	va_end(args);
-	printf("\n");
-	if (!holds)
-		nfailed++;
-}
 
 static bool
 forbidden(const Machine *machine, int cpu)

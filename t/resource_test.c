@@ -7,33 +7,16 @@
  *-------------------------------------------------------------------------
  */
 #include <math.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "claim.h"
 #include "resource/bucket.h"
 #include "resource/level.h"
 
 #define MOST_CLAIMS		200
 #define ROUNDS			2000
-
-static int	ntests = 0;
-static int	nfailed = 0;
-
-static void
-claim(bool holds, const char *format,...)
-{
-	va_list		args;
-
-	printf("%s %d - ", holds ? "ok" : "not ok", ++ntests);
-	va_start(args, format);
-	vprintf(format, args);
-	va_end(args);
-	printf("\n");
-	if (!holds)
-		nfailed++;
-}
 
 /* What claim i has at that level, unrounded. */
 static double
