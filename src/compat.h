@@ -121,12 +121,17 @@ anago_abort_io(void)
 #endif
 }
 
-/* 17: a name for our wait event; before, all extensions share one. */
+/*
+ * 17: a name for our wait event, which *event keeps (0: not known yet); before, all
+ * extensions share one.
+ */
 static inline uint32
-anago_wait_event_new(const char *name pg_attribute_unused())
+anago_wait_event(uint32 *event, const char *name pg_attribute_unused())
 {
 #if PG_VERSION_NUM >= 170000
-	return WaitEventExtensionNew(name);
+	if (*event == 0)
+		*event = WaitEventExtensionNew(name);
+	return *event;
 #else
 	return PG_WAIT_EXTENSION;
 #endif

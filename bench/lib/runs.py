@@ -44,6 +44,7 @@ class Variant:
     workers: int = 0        # parallel workers it is meant to have
     free: bool = False      # the planner need not take anago
     any_rows: bool = False  # LIMIT without an order: their number is compared
+    determined: tuple = ()  # columns in which ties make no difference; none: all
     undone: bool = False    # it locks or changes rows: is rolled back each time
     before: tuple = ()      # statements ahead of it, in its transaction
     after: tuple = ()       # statements that follow the run, outside of it
@@ -91,8 +92,10 @@ class Run:
         return self.pages_missing / self.seconds
 
 
-def digest_of(rows) -> str:
-    """Digest of rows as a multiset: their order does not matter."""
+def digest_of(rows, columns=()) -> str:
+    """Digest of rows as a multiset, or of some columns: their order does not matter."""
+    if columns:
+        rows = [[row[i] for i in columns] for row in rows]
     text = "\n".join(sorted(map(repr, rows)))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -185,7 +188,7 @@ def run_here(cluster, conn, device, variant, repetition, loops=1) -> Run:
               reads.requests, reads.bytes, missing,
               cpu_seconds / loops, round(others_cores, 3),
               "busy" if disturbed else "", len(rows or ()),
-              "" if variant.any_rows else digest_of(rows or ()), plan)
+              "" if variant.any_rows else digest_of(rows or (), variant.determined), plan)
     if reads.late:
         run.mark("late replies")
     if rows is None:

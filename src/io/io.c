@@ -205,7 +205,5 @@ anago_io_wait_event(void)
 {
 	static uint32 event = 0;
 
-	if (event == 0)
-		event = anago_wait_event_new("AnagoPageRead");
-	return event;
+	return anago_wait_event(&event, "AnagoPageRead");
 }

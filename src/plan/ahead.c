@@ -294,8 +294,9 @@ lay_out_columns(AnagoPipelineDesc *desc, List *columns)
 	}
 }
 
+/* `targetlist`: what it gives, over Vars of OUTER_VAR. */
 static Plan *
-make_ahead(PlaceCxt *cxt, Plan *child, const AnagoLooks *looks)
+make_ahead(PlaceCxt *cxt, Plan *child, const AnagoLooks *looks, List *targetlist)
 {
 	CustomScan *cscan = makeNode(CustomScan);
 	Plan	   *plan = &cscan->scan.plan;
@@ -312,7 +313,7 @@ make_ahead(PlaceCxt *cxt, Plan *child, const AnagoLooks *looks)
 	plan->plan_rows = child->plan_rows;
 	plan->plan_width = child->plan_width;
 	plan->parallel_safe = child->parallel_safe;
-	plan->targetlist = child_columns(child);
+	plan->targetlist = targetlist;
 	plan->lefttree = child;
 	plan->extParam = bms_union(child->extParam, looks->outside);
 	plan->allParam = bms_union(child->allParam, looks->outside);
@@ -371,15 +372,12 @@ place_in_nestloop(NestLoop *loop, PlaceCxt *cxt)
 	foreach(lc, loop->nestParams)
 	{
 		const NestLoopParam *nestparam = lfirst_node(NestLoopParam, lc);
-		AnagoRowParam *param = palloc(sizeof(AnagoRowParam));
 
-		param->paramid = nestparam->paramno;
-		param->value = (Expr *) nestparam->paramval;
-		looks.params = lappend(looks.params, param);
+		anago_add_row_param(&looks, nestparam->paramno, (Expr *) nestparam->paramval);
 	}
 	anago_find_looks(&looks, innerPlan(loop), most_of_inner(loop));
 	if (looks.looks != NIL && may_run_ahead(outer, cxt))
-		outerPlan(loop) = make_ahead(cxt, outer, &looks);
+		outerPlan(loop) = make_ahead(cxt, outer, &looks, child_columns(outer));
 }
 
 /* A scan that evaluates subqueries: cut it, with the node above. */
@@ -394,8 +392,7 @@ place_at_scan(Plan *scan, PlaceCxt *cxt)
 	if (!is_worth_it(scan, cxt) || asks_restless(scan, cxt) ||
 		!anago_cut_scan(&looks, scan, &targetlist, &qual))
 		return scan;
-	ahead = make_ahead(cxt, scan, &looks);
-	ahead->targetlist = targetlist;
+	ahead = make_ahead(cxt, scan, &looks, targetlist);
 	ahead->qual = qual;
 	return ahead;
 }
@@ -435,8 +432,7 @@ place_in_modify(ModifyTable *modify, PlaceCxt *cxt)
 		rows->targetlist = whole;
 		return;
 	}
-	outerPlan(modify) = make_ahead(cxt, rows, &looks);
-	outerPlan(modify)->targetlist = targetlist;
+	outerPlan(modify) = make_ahead(cxt, rows, &looks, targetlist);
 	depend_on_late(cxt, &looks);
 }
 

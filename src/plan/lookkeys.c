@@ -78,6 +78,16 @@ anago_is_plain(Node *node)
 	}
 }
 
+void
+anago_add_row_param(AnagoLooks *looks, int paramid, Expr *value)
+{
+	AnagoRowParam *param = palloc(sizeof(AnagoRowParam));
+
+	param->paramid = paramid;
+	param->value = value;
+	looks->params = lappend(looks->params, param);
+}
+
 static const AnagoRowParam *
 find_param(const AnagoLooks *looks, int paramid)
 {

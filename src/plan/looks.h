@@ -74,6 +74,9 @@ extern bool anago_cut_scan(AnagoLooks *looks, Plan *scan, List **targetlist,
  */
 extern bool anago_cut_restless(Plan *plan, List **targetlist);
 
+/* lookkeys.c: rows set that parameter to that value, over Vars of OUTER_VAR. */
+extern void anago_add_row_param(AnagoLooks *looks, int paramid, Expr *value);
+
 /*
  * looks.c: add what `plan`, which is run for each row, reads by keys of that row.
  * `most`: rows of it that are of use, or 0: all.

@@ -134,13 +134,7 @@ find_in_subplans(AnagoLooks *looks, const List *subplans)
 			continue;
 		looks->params = NIL;
 		forboth(lcp, subplan->parParam, lca, subplan->args)
-		{
-			AnagoRowParam *param = palloc(sizeof(AnagoRowParam));
-
-			param->paramid = lfirst_int(lcp);
-			param->value = lfirst(lca);
-			looks->params = lappend(looks->params, param);
-		}
+			anago_add_row_param(looks, lfirst_int(lcp), lfirst(lca));
 		anago_find_looks(looks, list_nth(looks->stmt->subplans, subplan->plan_id - 1),
 						 subplan->subLinkType == EXISTS_SUBLINK ? 1 : 0);
 	}

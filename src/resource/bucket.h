@@ -29,12 +29,19 @@ anago_bucket_token_ns(double per_second)
 	return (uint64_t) (1e9 / per_second);
 }
 
+/* How much of a bucket may be ahead: at least one read. */
+static inline uint64_t
+anago_bucket_burst_ns(uint64_t token)
+{
+	return token > ANAGO_BURST_NS ? token : ANAGO_BURST_NS;
+}
+
 /* How many of `want` tokens are there? */
 static inline int
 anago_bucket_has(uint64_t due, uint64_t now, double per_second, int want)
 {
 	uint64_t	token = anago_bucket_token_ns(per_second);
-	uint64_t	burst = token > ANAGO_BURST_NS ? token : ANAGO_BURST_NS;
+	uint64_t	burst = anago_bucket_burst_ns(token);
 	uint64_t	full = due > now ? due : now;
 	uint64_t	n = full >= now + burst ? 0 : (now + burst - full) / (token > 0 ? token : 1);
 
@@ -53,7 +60,7 @@ static inline uint64_t
 anago_bucket_wait(uint64_t due, uint64_t now, double per_second)
 {
 	uint64_t	token = anago_bucket_token_ns(per_second);
-	uint64_t	burst = token > ANAGO_BURST_NS ? token : ANAGO_BURST_NS;
+	uint64_t	burst = anago_bucket_burst_ns(token);
 
 	return due + token > now + burst ? due + token - now - burst : 0;
 }

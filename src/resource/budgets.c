@@ -57,6 +57,19 @@ active_word(AnagoBudgets *budgets, int slot)
 	return (pg_atomic_uint64 *) &budgets->slots[budgets->nslots] + slot / 64;
 }
 
+/* Whether that process runs anything of anago's. */
+static void
+mark_slot(AnagoBudgets *budgets, AnagoSlot *slot, bool active)
+{
+	int			i = slot - budgets->slots;
+	uint64		bit = UINT64CONST(1) << (i % 64);
+
+	if (active)
+		pg_atomic_fetch_or_u64(active_word(budgets, i), bit);
+	else
+		pg_atomic_fetch_and_u64(active_word(budgets, i), ~bit);
+}
+
 static void
 slot_init(AnagoSlot *slot)
 {
@@ -148,14 +161,19 @@ anago_budgets_of_server(void)
 
 /* ---- settings ---- */
 
+/* Either may be negative: unchanged. */
 static void
-set_limit(AnagoBudgets *budgets, int limit)
+set_limits(AnagoBudgets *budgets, int limit, int per_second, TimestampTz at)
 {
-	if (limit == (int) pg_atomic_read_u32(&budgets->limit))
-		return;
-	pg_atomic_write_u32(&budgets->limit, limit);
-	pg_atomic_write_u32(&budgets->peak, 0);
-	pg_atomic_write_u64(&budgets->computed, 0);
+	if (limit >= 0 && limit != (int) pg_atomic_read_u32(&budgets->limit))
+	{
+		pg_atomic_write_u32(&budgets->limit, limit);
+		pg_atomic_write_u32(&budgets->peak, 0);
+		pg_atomic_write_u64(&budgets->computed, 0);
+	}
+	if (per_second >= 0)
+		pg_atomic_write_u32(&budgets->per_second, per_second);
+	pg_atomic_write_u64(&budgets->set_at, at);
 }
 
 /*
@@ -172,11 +190,7 @@ anago_budgets_assigned(int limit, int per_second)
 		return;					/* _PG_init() is not that far */
 	if (IsUnderPostmaster && piece.memory != NULL)
 		budgets = piece.memory;
-	if (limit >= 0)
-		set_limit(budgets, limit);
-	if (per_second >= 0)
-		pg_atomic_write_u32(&budgets->per_second, per_second);
-	pg_atomic_write_u64(&budgets->set_at, GetCurrentTimestamp());
+	set_limits(budgets, limit, per_second, GetCurrentTimestamp());
 }
 
 /* A session may be the first that knows of new settings. */
@@ -185,9 +199,8 @@ publish_settings(void)
 {
 	if ((TimestampTz) pg_atomic_read_u64(&anago_budgets->set_at) >= PgReloadTime)
 		return;
-	set_limit(anago_budgets, anago_server_inflight_reads);
-	pg_atomic_write_u32(&anago_budgets->per_second, anago_server_reads_per_s);
-	pg_atomic_write_u64(&anago_budgets->set_at, PgReloadTime);
+	set_limits(anago_budgets, anago_server_inflight_reads, anago_server_reads_per_s,
+			   PgReloadTime);
 }
 
 /* ---- joining and leaving ---- */
@@ -196,12 +209,9 @@ publish_settings(void)
 static void
 give_all_back(int code, Datum arg)
 {
-	int			me = anago_slot - anago_budgets->slots;
-
 	if (!anago_budgets_of_server())
 		return;
-	pg_atomic_fetch_and_u64(active_word(anago_budgets, me),
-							~(UINT64CONST(1) << (me % 64)));
+	mark_slot(anago_budgets, anago_slot, false);
 	pg_atomic_fetch_sub_u32(&anago_budgets->taken, anago_slot->charged);
 	slot_init(anago_slot);
 	/* what is still to be let go of, by callbacks after this one, is our own */
@@ -263,7 +273,6 @@ static void
 become_active(AnagoSlot *slot)
 {
 	PGPROC	   *leader = MyProc->lockGroupLeader;
-	int			me = slot - anago_budgets->slots;
 
 	slot->pid = MyProcPid;
 	slot->leader = leader != NULL ? leader->pid : MyProcPid;
@@ -280,7 +289,7 @@ become_active(AnagoSlot *slot)
 	pg_atomic_write_u64(&slot->timed_us, 0);
 	pg_atomic_write_u64(&slot->rows, 0);
 	pg_atomic_write_u64(&slot->tasks, 0);
-	pg_atomic_fetch_or_u64(active_word(anago_budgets, me), UINT64CONST(1) << (me % 64));
+	mark_slot(anago_budgets, slot, true);
 }
 
 void
@@ -293,15 +302,12 @@ anago_slot_enter(void)
 void
 anago_slot_leave(void)
 {
-	int			me = anago_slot - anago_budgets->slots;
-
 	/* the process is about to end, and has left already */
 	if (anago_slot->active == 0)
 		return;
 	if (--anago_slot->active > 0)
 		return;
-	pg_atomic_fetch_and_u64(active_word(anago_budgets, me),
-							~(UINT64CONST(1) << (me % 64)));
+	mark_slot(anago_budgets, anago_slot, false);
 	pg_atomic_write_u32(&anago_slot->shortage, ANAGO_SHORT_OF_NOTHING);
 }
 

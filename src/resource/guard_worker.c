@@ -81,9 +81,7 @@ wait_event(void)
 {
 	static uint32 event = 0;
 
-	if (event == 0)
-		event = anago_wait_event_new("AnagoGuard");
-	return event;
+	return anago_wait_event(&event, "AnagoGuard");
 }
 
 /* Also serves what comes meanwhile. */
@@ -251,8 +249,8 @@ rounded(pg_atomic_uint64 *at, bool *isnull)
 Datum
 anago_guard(PG_FUNCTION_ARGS)
 {
-	AnagoBudgets *b = anago_budgets;
-	AnagoGuardReport *report = &b->guard;
+	AnagoBudgets *b;
+	AnagoGuardReport *report;
 	uint32		limit;
 	TupleDesc	tupdesc;
 	Datum		values[8];

@@ -25,9 +25,7 @@ wait_event(void)
 {
 	static uint32 event = 0;
 
-	if (event == 0)
-		event = anago_wait_event_new("AnagoBudget");
-	return event;
+	return anago_wait_event(&event, "AnagoBudget");
 }
 
 /* ---- begin and end ---- */

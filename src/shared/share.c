@@ -124,9 +124,7 @@ work_wait_event(void)
 {
 	static uint32 event = 0;
 
-	if (event == 0)
-		event = anago_wait_event_new("AnagoWork");
-	return event;
+	return anago_wait_event(&event, "AnagoWork");
 }
 
 bool
