@@ -316,6 +316,22 @@ insert into target (a, p) select a, null from source;
 select count(*) from pg_locks where relation in ('parent'::regclass, 'parent_pkey'::regclass) and pid = pg_backend_pid();
 rollback;
 
+-- nor while a row is out: a trigger may do with the parent what it likes
+create function rebuild() returns trigger language plpgsql as $$
+begin
+	if new.a % 100 = 0 then
+		reindex index changes.parent_pkey;
+		alter table changes.parent set (autovacuum_enabled = off);
+	end if;
+	if exists (select from pg_locks where relation = 'changes.parent'::regclass and pid = pg_backend_pid() and mode = 'AccessShareLock') then
+		raise 'row % is out while its parents are locked', new.a;
+	end if;
+	return new;
+end $$;
+create trigger rebuild before insert on target for each row execute function rebuild();
+select * from change('insert into target (a, b, p, color) select a, b, p, color from source');
+drop trigger rebuild on target;
+
 -- a plan that is kept, while the parent's index becomes another one
 prepare kept as insert into target (a, b, p) select a, b, p from source;
 set plan_cache_mode = force_generic_plan;

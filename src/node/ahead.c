@@ -213,12 +213,37 @@ give_up_looks(AnagoAheadState *state)
 	RESUME_INTERRUPTS();
 }
 
-/*
- * Have looks go on, and pull rows for them; `wait`: until the first row is done.
- * An error in them ends them for good.
- */
+/* --- what they are told to do --- */
+
+/* Go on, and pull rows for them. */
 static void
-look(AnagoAheadState *state, bool wait)
+go_on(AnagoAheadState *state)
+{
+	(void) anago_pipeline_look(state->pipeline, false);
+}
+
+/* The same until the first row is done. */
+static void
+go_on_to_first(AnagoAheadState *state)
+{
+	(void) anago_pipeline_look(state->pipeline, true);
+}
+
+/* Until all rows that are held are done, with none pulled. */
+static void
+finish_all(AnagoAheadState *state)
+{
+	AnagoHeld  *held = state->held;
+	bool		closed = held->closed;
+
+	held->closed = true;
+	anago_pipeline_look_late(state->pipeline);
+	held->closed = closed;
+}
+
+/* Have looks do so.  An error in them ends them for good. */
+static void
+look(AnagoAheadState *state, void (*act) (AnagoAheadState *))
 {
 	ResourceOwner owner = CurrentResourceOwner;
 	MemoryContext context = CurrentMemoryContext;
@@ -227,7 +252,7 @@ look(AnagoAheadState *state, bool wait)
 	CurrentResourceOwner = state->owner;
 	PG_TRY();
 	{
-		(void) anago_pipeline_look(state->pipeline, wait);
+		act(state);
 	}
 	PG_CATCH();
 	{
@@ -298,6 +323,22 @@ stop_ahead(AnagoAheadState *state)
 	state->is_ahead = false;
 }
 
+/* What the first row leads to is not there yet: wait for it. */
+static void
+wait_for_first(AnagoAheadState *state)
+{
+	AnagoHeld  *held = state->held;
+	const AnagoCounts *run = &state->pipeline->counters->run;
+	bool		late = state->pace.has_late;
+	int			n = (int) (held->end - held->first);
+	int64		before = run->reads + run->sync_reads;
+
+	look(state, late ? finish_all : go_on_to_first);
+	/* what late looks have been put off for may have been there */
+	if (!late || run->reads + run->sync_reads > before)
+		anago_pace_slept(&state->pace, n, held->size);
+}
+
 /* Have the first row done, and others on their way; false: there is none. */
 static bool
 bring_first(AnagoAheadState *state)
@@ -310,14 +351,11 @@ bring_first(AnagoAheadState *state)
 		if (anago_pace_has_enough(pace, &state->pipeline->counters->run))
 			held->closed = true;
 		held->bound = Min(anago_pace_bound(pace, state->stop_at), held->size);
-		look(state, false);
+		look(state, go_on);
 	}
 	if (!are_over(state) && !anago_held_may_leave(held) &&
 		!(anago_held_is_empty(held) && (held->closed || held->child_ended)))
-	{
-		anago_pace_slept(pace, (int) (held->end - held->first), held->size);
-		look(state, true);
-	}
+		wait_for_first(state);
 	return !anago_held_is_empty(held);
 }
 

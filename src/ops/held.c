@@ -67,7 +67,8 @@ held_run(AnagoTask *task)
 	while (anago_held_has_room(source->op.pipeline->held))
 	{
 		ANAGO_AWAIT_NEXT(task, &source->op);
-		if (!pull(source))
+		/* none may be by now */
+		if (!anago_held_has_room(source->op.pipeline->held) || !pull(source))
 			break;
 		ANAGO_PASS_ON(task, &source->op, NULL);
 		ANAGO_SUSPEND(task, ANAGO_YIELD);

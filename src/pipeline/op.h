@@ -116,7 +116,8 @@ typedef struct AnagoOpKind
 	 * process has published, with what it says of it; work at it, too.  There
 	 * has been room at its first depth for the one, at its second for the
 	 * other.  more: spawn what else this process has kept for the time when
-	 * nothing is ready; false: there is nothing.  A source or sink has none,
+	 * nothing is ready, or of looks what has waited for the late ones to be
+	 * taken up; false: there is nothing.  A source or sink has none,
 	 * and a step that publishes nothing no enter.
 	 */
 	void		(*adopt) (AnagoOp *op, AnagoRow *row);

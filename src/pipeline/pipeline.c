@@ -397,6 +397,20 @@ anago_pipeline_look(AnagoPipeline *pipeline, bool wait)
 }
 
 void
+anago_pipeline_look_late(AnagoPipeline *pipeline)
+{
+	Assert(pipeline->looks && pipeline->started && pipeline->held->closed);
+	pipeline->late = true;
+	for (AnagoOp *op = pipeline->ops[0]; op != NULL; op = op->next)
+		if (op->kind->more != NULL)
+			(void) op->kind->more(op);
+	while (anago_sched_run(pipeline->sched))
+		CHECK_FOR_INTERRUPTS();
+	pipeline->late = false;
+	release_ops(pipeline);
+}
+
+void
 anago_pipeline_abandon(AnagoPipeline *pipeline)
 {
 	anago_pipeline_count(pipeline, pipeline->counters);

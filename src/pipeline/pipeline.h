@@ -47,6 +47,13 @@ extern void anago_pipeline_end(AnagoPipeline *pipeline);
 extern bool anago_pipeline_look(AnagoPipeline *pipeline, bool wait);
 
 /*
+ * Where some looks are late (ops/btree/late.h), these are put off by that.  Here all
+ * that the rows which are held lead to is read, and no lock of a table is left.
+ * No row may be pulled meanwhile: a child's code may wait for locks.
+ */
+extern void anago_pipeline_look_late(AnagoPipeline *pipeline);
+
+/*
  * An error was raised by that, which the query is not to see: all but the rows
  * that are held is forgotten, and looks are over.  Pins are the caller's affair.
  */

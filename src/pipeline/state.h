@@ -70,6 +70,8 @@ struct AnagoPipeline
 	AnagoRow   *bound;			/* row whose columns the wide slot holds */
 	bool		use_dead_hints; /* heed and set dead marks of index entries */
 	bool		looks;			/* steps only read, ahead of rows that are held */
+	bool		late;			/* looks: late ones are at work; else rows wait for
+								 * these */
 	bool		abandoned;		/* looks: an error was raised in them */
 	AnagoHeld  *held;			/* these, or NULL */
 	bool		started;		/* since begin or rescan */

@@ -139,7 +139,11 @@ struct AnagoStep
 
 	AnagoKeys	keys;
 	ExprState  *when;			/* a look's condition on the row, or NULL */
-	int64		most_probes;	/* a late look's */
+	int64		most_probes;	/* a late look's, */
+	AnagoLocator file;			/* that of its index when it was opened last, */
+	AnagoRow  **waiting;		/* and the rows that wait for it (waiting.h): */
+	int			nwaiting;
+	int			max_waiting;
 	ExprState  *gate;			/* one-time condition, or NULL */
 	bool		gate_known;		/* it has been evaluated, to this: */
 	bool		gate_open;

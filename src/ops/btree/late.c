@@ -11,6 +11,7 @@
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 
+#include "compat.h"
 #include "ops/btree/late.h"
 #include "tryopen.h"
 
@@ -34,6 +35,16 @@ are_as_planned(const AnagoStep *step)
 		step->indexrel->rd_index->indrelid == RelationGetRelid(step->heap);
 }
 
+/* What was known of the index may be of another file. */
+static void
+note_file(AnagoStep *step)
+{
+	AnagoLocator file = ANAGO_REL_LOCATOR(step->indexrel);
+
+	step->stale = step->opened && !ANAGO_LOCATOR_EQUALS(file, step->file);
+	step->file = file;
+}
+
 bool
 anago_late_open(AnagoStep *step)
 {
@@ -47,8 +58,7 @@ anago_late_open(AnagoStep *step)
 		anago_late_close(step);
 		return false;
 	}
-	/* what was known of the index may be of another file */
-	step->stale = step->opened;
+	note_file(step);
 	if (step->keys.n > 0)
 		return true;
 	old = MemoryContextSwitchTo(step->op.pipeline->estate->es_query_cxt);

@@ -7,13 +7,17 @@
  * checked, and cascades done, by triggers that fire then.  It is not in the
  * statement's range table, so nobody has locked it yet.
  *
- * Table and index are opened by the first row that comes to the look, and closed
- * with the looks (step_rescan), both while the looks' own resource owner is the
- * current one.  Between these they are locked as for reading, which is less than
- * what core's triggers will take for the same rows; it keeps blocks from being
- * truncated and files from being dropped while they are read.  Nothing is ever waited
- * for: where the lock is not free at once, or the table or index is not what the
- * planner has seen, the look has no use for any row.
+ * Table and index are opened when late looks are taken up and a row comes to this
+ * one, and closed before any row leaves (anago_pipeline_look_late), both while the looks'
+ * own resource owner is the current one.  Between these they are locked as for reading,
+ * which is less than what core's triggers will take for the same rows; it keeps blocks
+ * from being truncated and files from being dropped while they are read.  Nothing is ever
+ * waited for: where the lock is not free at once, or the table or index is not what the
+ * planner has seen, the look has no use for the rows of that time.
+ *
+ * Invariant: while a row is with the executor, or one is asked for of the child, no
+ * such table is open, locked or pinned.  What runs there may wait for another session,
+ * which may want the table: core would have no lock of it yet.
  *
  * What is read so early stays in shared buffers until it is used only where it is
  * little, compared with these.  So there is a bound on rows.

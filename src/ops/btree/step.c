@@ -8,7 +8,8 @@
  *	  members.c	these tables, and which of them a row is probed for in
  *	  fan.h		one row in all of them
  *	  open.c	what a step has of one table
- *	  late.c	the same of one that the statement does not name
+ *	  late.c	the same of one that the statement does not name,
+ *	  waiting.c	and rows that wait until looks at it are taken up
  *	  dynamic.c	which part of the unit row's work is whose: what each takes,
  *	  static.c	or anago.mode = static: what was cut for it
  *	  in_order.c	or, where rows leave in order, what comes next
@@ -49,12 +50,12 @@
 #include "storage/bufmgr.h"
 
 #include "ops/btree/distribute.h"
-#include "ops/btree/late.h"
 #include "ops/btree/open.h"
 #include "ops/btree/probe.h"
 #include "ops/btree/range.h"
 #include "ops/btree/show.h"
 #include "ops/btree/span.h"
+#include "ops/btree/waiting.h"
 #include "ops/ops.h"
 #include "pipeline/peers.h"
 #include "pipeline/row.h"
@@ -79,8 +80,6 @@ step_rescan(AnagoOp *op)
 	AnagoStep  *step = (AnagoStep *) op;
 
 	step->gate_known = false;
-	if (anago_is_late(step->desc))
-		anago_late_close(step);
 }
 
 static void
@@ -90,6 +89,11 @@ step_release(AnagoOp *op)
 
 	anago_step_release(step);
 	step->parts = NULL;
+	if (!anago_is_late(step->desc))
+		return;
+	anago_late_close(step);
+	anago_waiting_forget(step);
+	step->gate_known = false;
 }
 
 static void
@@ -101,6 +105,8 @@ step_end(AnagoOp *op)
 static int
 step_room(const AnagoOp *op)
 {
+	if (anago_waits((const AnagoStep *) op))
+		return INT_MAX;
 	return anago_sched_room(op->pipeline->sched, op->depth);
 }
 
@@ -132,6 +138,8 @@ step_more(AnagoOp *op)
 {
 	AnagoStep  *step = (AnagoStep *) op;
 
+	if (step->look)
+		return anago_waiting_go_on(step);
 	return anago_distribution(step)->more(step);
 }
 
@@ -148,7 +156,9 @@ step_accept(AnagoOp *op, AnagoRow *outer)
 
 	if (((AnagoStep *) op)->ordered)
 		anago_sched_order(pipeline->sched)->feeds = ANAGO_DEPTH_LEAF((AnagoStep *) op);
-	if (is_first_of_unit(op))
+	if (anago_waits((AnagoStep *) op))
+		anago_waiting_add((AnagoStep *) op, row);
+	else if (is_first_of_unit(op))
 		anago_distribution((AnagoStep *) op)->start((AnagoStep *) op);
 	else if (!anago_peers_given(pipeline, op->index, row))
 		step_adopt(op, row);
