@@ -200,6 +200,59 @@ for my $i (0 .. 3)
 }
 stop_all();
 
+# --- statements that stand still ---
+
+# Others have what such a one leaves, and it has its part again when it goes on.
+limit('server_inflight_reads', 20);
+
+sub stands_still
+{
+	my ($name, $session, $go_on) = @_;
+
+	ok(defined until_true('select count(*) = 1 from anago_activity where wanted + in_flight > 0'), "$name: it is shown");
+	my $pid = seen('select pid from anago_activity');
+	start_all(1);
+	usleep(300_000);
+	my $others = "select coalesce(sum(in_flight), 0) from anago_activity where pid <> $pid";
+	ok(defined until_true("select ($others) >= 18"), "$name: others have its part");
+	cmp_ok(seen('select in_flight from anago_budget()'), '<=', 20, "$name: and no more than all");
+	$go_on->();
+	ok(defined until_true("select in_flight between 8 and 11 from anago_activity where pid = $pid"), "$name: it goes on with its part")
+	  or diag(seen('select * from anago_activity'));
+	usleep(50_000);
+	cmp_ok(most_in_flight(100), '<=', 20, "$name: all together have no more than the limit");
+	eval { $node->safe_psql('postgres', "select pg_cancel_backend($pid)"); };
+	Anago::finish($session);
+	$session->quit;
+	stop_all();
+	return;
+}
+
+my $rows = 'select a.id, b.id from generate_series(1, 1000) r, lateral
+	(select a.id from a join b on b.aid = a.id where a.k >= r % 7 offset 0) a, lateral (select a.id) b';
+{
+	my $session = Anago::session($node, %sim);
+	$session->query_safe("begin; declare c cursor for $rows");
+	for (1 .. 50)
+	{
+		$session->query_safe('fetch 777 from c');
+		last if seen('select in_flight > 4 and wanted > 4 from anago_activity') eq 't';
+	}
+	stands_still('a cursor that nothing is fetched from', $session,
+		sub { Anago::start($session, 'move all from c'); });
+
+	my $locked = Anago::session($node, 'anago.enable' => 'off');
+	$locked->query_safe('create table single (id int); insert into single values (1); create function wait_for_row(int) returns int
+		language plpgsql as $$ begin if $1 = 500 then perform * from single for update; end if; return $1; end $$;
+		begin; select * from single for update');
+	$session = Anago::session($node, %sim);
+	Anago::start($session, 'select count(x) from generate_series(1, 1000) r, lateral
+		(select sum(length(a.pad) + wait_for_row(b.id)) as x from a join b on b.aid = a.id where a.k >= r % 7 offset 0) s');
+	ok(defined until_true("select count(*) = 1 from anago_activity where waiting_for in ('tuple', 'transactionid')"), 'a row lock is waited for');
+	stands_still('a row lock', $session, sub { $locked->query_safe('commit'); });
+	$locked->quit;
+}
+
 # --- reads per second ---
 
 limit('server_inflight_reads', 0);

@@ -92,6 +92,48 @@ becomes("state = 'free' and inflight_limit is null", 'they are over: queries hav
 like(slurp_file($node->logfile), qr/LOG:  anago's guard limits reads in flight to [\d.]+\n.*DETAIL:  Transactions take/,
 	'the log tells of it');
 
+# --- what is no affair of its ---
+
+# Who waits for a row lock waits for no read.
+my $locks = Anago::session($node, 'anago.enable' => 'off');
+my $waits = Anago::session($node, 'anago.enable' => 'off');
+$locks->query_safe('begin; update a set pad = pad where id = 1');
+usleep(400_000);
+Anago::start($waits, 'update a set pad = pad where id = 1');
+my $free = 0;
+for (1 .. 5)
+{
+	usleep(300_000);
+	# (the look before was a transaction, too, and is over)
+	$free += seen("select count(*) from anago_guard where state = 'free'");
+}
+cmp_ok($free, '>=', 3, 'a wait for a row lock is not slowness');
+$locks->query_safe('rollback');
+Anago::finish($waits);
+$_->quit for $locks, $waits;
+
+# A statement whose transaction has an XID may have locked rows.
+my $changes = Anago::session($node, %sim);
+$changes->query_safe('begin; select pg_current_xact_id()');
+Anago::start($changes, $long);
+$load = transactions(6);
+my $xid = 'pid in (select pid from pg_stat_activity where backend_xid is not null)';
+my ($exempt, $bound) = (0, 0);
+for (1 .. 12)
+{
+	usleep(300_000);
+	my ($let, $held) = split(/\|/, seen("select coalesce(bool_and(allowed is null) filter (where $xid), false),
+		coalesce(bool_and(allowed is not null) filter (where not $xid), false) from anago_activity"));
+	$exempt++ if $let eq 't';
+	$bound++ if $held eq 't';
+}
+is($exempt, 12, 'a transaction that has an XID is not held back');
+cmp_ok($bound, '>', 3, 'while others are');
+$load->finish;
+seen("select pg_cancel_backend(pid) from anago_activity where $xid");
+Anago::finish($changes);
+$changes->quit;
+
 # --- what becomes of it ---
 
 $load = transactions(15);

@@ -125,7 +125,10 @@ put_limit(pg_atomic_uint32 *limit, Datum *value, bool *isnull)
 	*isnull = DatumGetInt32(*value) == 0;
 }
 
-/* Processes that run a query, and what they have in flight. */
+/*
+ * Processes that run a query, and what they have in flight; what one that stands still
+ * has is not reckoned with.
+ */
 static int
 count_active(int *inflight)
 {
@@ -135,7 +138,8 @@ count_active(int *inflight)
 	for (int i = anago_budgets_next(anago_budgets, 0); i >= 0;
 		 i = anago_budgets_next(anago_budgets, i + 1))
 	{
-		*inflight += (int) pg_atomic_read_u32(&anago_budgets->slots[i].inflight);
+		if (!anago_slot_stands(i))
+			*inflight += (int) pg_atomic_read_u32(&anago_budgets->slots[i].inflight);
 		n++;
 	}
 	return n;

@@ -5,6 +5,7 @@
  *
  *	  budgets.c		slots, settings, who joins and leaves
  *	  take.c		taking reads and giving them back
+ *	  division.c	how limits are divided among all that want reads
  *	  level.c		how a limit is divided: a pure function
  *	  bucket.h		reads per second
  *	  lease.c		what the page layer has of all budgets above it
@@ -18,7 +19,9 @@
  */
 #include "postgres.h"
 
+#include "access/transam.h"
 #include "miscadmin.h"
+#include "pgstat.h"
 #include "port/pg_bitutils.h"
 #include "storage/ipc.h"
 #include "storage/latch.h"
@@ -31,6 +34,8 @@
 #include "layout.h"
 #include "resource/budgets.h"
 #include "shared/server.h"
+
+#define WAIT_EVENT_CLASS	0xFF000000U
 
 /* Another version's is found by the same name, and left alone. */
 #define SEGMENT_NAME	"anago_budgets"
@@ -77,6 +82,7 @@ slot_init(AnagoSlot *slot)
 	pg_atomic_init_u32(&slot->share, 0);
 	pg_atomic_init_u32(&slot->processes, 1);
 	pg_atomic_init_u32(&slot->inflight, 0);
+	pg_atomic_init_u32(&slot->charged, 0);
 	pg_atomic_init_u32(&slot->wants, 0);
 	pg_atomic_init_u32(&slot->allowed, 0);
 	pg_atomic_init_u32(&slot->shortage, ANAGO_SHORT_OF_NOTHING);
@@ -100,6 +106,15 @@ report_init(AnagoGuardReport *report)
 }
 
 static void
+division_init(AnagoDivision *division, int limit)
+{
+	pg_atomic_init_u64(&division->level, 0);
+	pg_atomic_init_u64(&division->weights, 0);
+	pg_atomic_init_u32(&division->bound, limit);
+	pg_atomic_init_u32(&division->uncounted, 0);
+}
+
+static void
 budgets_fill(AnagoBudgets *budgets, int nslots)
 {
 	budgets->layout = ANAGO_LAYOUT;
@@ -112,9 +127,8 @@ budgets_fill(AnagoBudgets *budgets, int nslots)
 	pg_atomic_init_u32(&budgets->guard_asleep, 0);
 	report_init(&budgets->guard);
 	pg_atomic_init_u64(&budgets->computed, 0);
-	pg_atomic_init_u64(&budgets->level, 0);
-	pg_atomic_init_u64(&budgets->weights, 0);
-	pg_atomic_init_u32(&budgets->bound, anago_server_inflight_reads);
+	division_init(&budgets->all, anago_server_inflight_reads);
+	division_init(&budgets->guarded, anago_server_inflight_reads);
 	pg_atomic_init_u32(&budgets->taken, 0);
 	pg_atomic_init_u32(&budgets->peak, 0);
 	pg_atomic_init_u64(&budgets->due, 0);
@@ -212,7 +226,8 @@ give_all_back(int code, Datum arg)
 	if (!anago_budgets_of_server())
 		return;
 	mark_slot(anago_budgets, anago_slot, false);
-	pg_atomic_fetch_sub_u32(&anago_budgets->taken, anago_slot->charged);
+	pg_atomic_fetch_sub_u32(&anago_budgets->taken,
+							pg_atomic_read_u32(&anago_slot->charged));
 	slot_init(anago_slot);
 	/* what is still to be let go of, by callbacks after this one, is our own */
 	anago_budgets = own_budgets;
@@ -276,6 +291,8 @@ become_active(AnagoSlot *slot)
 
 	slot->pid = MyProcPid;
 	slot->leader = leader != NULL ? leader->pid : MyProcPid;
+	slot->query = leader != NULL && anago_budgets_of_server() ? ANAGO_NUMBER_OF(leader) :
+		slot - anago_budgets->slots;
 	slot->user = GetUserId();
 	slot->database = MyDatabaseId;
 	slot->since = GetCurrentStatementStartTimestamp();
@@ -318,6 +335,36 @@ anago_budgets_wake_guard(void)
 
 	if (guard != 0)
 		SetLatch(&GetPGProcByNumber(guard - 1)->procLatch);
+}
+
+/* (pg_sleep() is a wait for a timeout) */
+bool
+anago_slot_stands(int slot)
+{
+	uint32		event;
+
+	if (!anago_budgets_of_server())
+		return false;
+	event = *(volatile uint32 *) &GetPGProcByNumber(slot)->wait_event_info;
+	switch (event & WAIT_EVENT_CLASS)
+	{
+		case PG_WAIT_LOCK:
+		case PG_WAIT_CLIENT:
+		case PG_WAIT_TIMEOUT:
+			return true;
+		default:
+			return false;
+	}
+}
+
+/* A worker has the XID of its leader's transaction. */
+bool
+anago_slot_exempt(int slot)
+{
+	int			query = anago_budgets->slots[slot].query;
+
+	return anago_budgets_of_server() &&
+		TransactionIdIsValid(*(volatile TransactionId *) &GetPGProcByNumber(query)->xid);
 }
 
 int

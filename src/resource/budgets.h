@@ -21,12 +21,20 @@
  *
  * Invariants
  *	- taken is the sum of what the slots have charged, and while there is a limit
- *	  taken <= Max(limit, processes that want reads); but for one read each of
- *	  those that have waited ANAGO_STARVED_MS for a first one, and right after the
- *	  limit has been lowered;
+ *	  taken <= Max(limit, processes that want reads) + uncounted; but for one read
+ *	  each of those that have waited ANAGO_STARVED_MS for a first one, and right
+ *	  after the limit has been lowered;
  *	- charged <= in flight of each slot; equal while there is a limit and the
  *	  process is about to read;
  *	- a slot is charged with nothing, and not active, when its process has ended.
+ *
+ * Two kinds of slots are not reckoned with.  One whose process stands still, as it
+ * waits for a lock or for its client, has no part of a limit, and what it has in
+ * flight (most of which has arrived, unseen) others may have as well; its part is
+ * there again with the first level that is found out after it goes on.  One whose
+ * transaction has an XID is no affair of the guard: others may wait for rows that it
+ * has locked, and would wait the longer for its being held back.  So there are two
+ * divisions: of the server's limit among all, and of the guard's among the others.
  *
  * A process for which there is no memory of the server has all this by itself: it
  * then keeps within the limit alone.
@@ -57,17 +65,18 @@ typedef struct AnagoSlot
 {
 	/* while it is active: */
 	int			pid;
-	int			leader;			/* of its parallel query, or itself */
+	int			leader;			/* of its parallel query, or itself: pid, */
+	int			query;			/* and slot */
 	Oid			user;
 	Oid			database;
 	TimestampTz since;
 	int			active;			/* leases that are open; own process only */
-	uint32		charged;		/* reads; own process only */
 	uint64		due;			/* bucket.h; own process only */
 	uint64		waits_since;	/* ns, for a read; own process only */
 	pg_atomic_uint32 share;		/* anago.share */
 	pg_atomic_uint32 processes; /* of the query, which has that share */
 	pg_atomic_uint32 inflight;
+	pg_atomic_uint32 charged;	/* of these, to `taken` */
 	pg_atomic_uint32 wants;		/* reads in flight, if it could */
 	pg_atomic_uint32 allowed;	/* of these; 0: no limit */
 	pg_atomic_uint32 shortage;	/* AnagoShortage */
@@ -89,6 +98,15 @@ typedef struct AnagoGuardReport
 	pg_atomic_uint64 slowdown;
 	pg_atomic_uint64 budget;	/* reads */
 } AnagoGuardReport;
+
+/* How a limit is divided: what follows from it and the slots. */
+typedef struct AnagoDivision
+{
+	pg_atomic_uint64 level;		/* bits of a double, */
+	pg_atomic_uint64 weights;	/* and of another: the sum of all claims' */
+	pg_atomic_uint32 bound;		/* of taken, but for */
+	pg_atomic_uint32 uncounted; /* reads of those it is not divided among */
+} AnagoDivision;
 
 /* Reads are issued in a part of each period, where the guard says so. */
 #define ANAGO_DUTY_PERIOD_US	20000
@@ -113,9 +131,8 @@ typedef struct AnagoBudgets
 
 	/* what follows from them and the slots */
 	pg_atomic_uint64 computed;	/* when, in ns */
-	pg_atomic_uint64 level;		/* bits of a double, */
-	pg_atomic_uint64 weights;	/* and of another: the sum of all claims' */
-	pg_atomic_uint32 bound;		/* of taken */
+	AnagoDivision all;			/* of the server's limit */
+	AnagoDivision guarded;		/* of the guard's, or that if it is less */
 
 	pg_atomic_uint32 taken;
 	pg_atomic_uint32 peak;		/* of taken, since the limit was set */
@@ -159,15 +176,14 @@ anago_budgets_limited(void)
 			pg_atomic_read_u32(&anago_budgets->guard_limit)) != 0;
 }
 
-/* Reads in flight; 0: no limit. */
-static inline int
-anago_budgets_limit(void)
-{
-	int			limit = (int) pg_atomic_read_u32(&anago_budgets->limit);
-	int			guard = (int) pg_atomic_read_u32(&anago_budgets->guard_limit);
+/*
+ * Does the process of that slot stand still, for something that no read of its own
+ * would end?
+ */
+extern bool anago_slot_stands(int slot);
 
-	return guard > 0 && (limit == 0 || guard < limit) ? guard : limit;
-}
+/* Is it no affair of the guard, as its transaction has an XID? */
+extern bool anago_slot_exempt(int slot);
 
 /* A process that had no use for reads wants some. */
 extern void anago_budgets_wake_guard(void);
@@ -195,6 +211,19 @@ anago_write_double(pg_atomic_uint64 *at, double number)
 
 	pg_atomic_write_u64(at, value.bits);
 }
+
+/*
+ * What divides among all, as seen by this process: find it out anew if it is too
+ * old.  Returns the division that it is part of, and the limit; 0: none.
+ */
+extern AnagoDivision *anago_division(uint64 now, int *limit);
+
+/* Is there a limit of the guard's for this process? */
+extern bool anago_slot_guarded(void);
+
+/* Its weight, and what a division allows it to have in flight. */
+extern double anago_slot_weight(const AnagoSlot *slot);
+extern int	anago_division_allows(AnagoDivision *division);
 
 /*
  * Of `want` more reads, how many may be issued now?  They are in flight from here

@@ -42,6 +42,7 @@
 #define LOOK_MS			1
 #define BACKENDS_OF_A_LOOK	500	/* with so many more, a millisecond longer */
 #define DECIDE_MS		20
+#define STANDING_MS		100			/* a query that stands still may go on */
 #define IDLE_MS			250
 #define OFF_MS			60000
 
@@ -109,8 +110,10 @@ sleep_idle(long ms)
 
 	pg_atomic_write_u32(&anago_budgets->guard_asleep, ANAGO_PROC_NUMBER + 1);
 	pg_memory_barrier();
-	if (anago_transactions_queries(&wants) == 0 || !anago_guard_on)
+	if (!anago_guard_on)
 		sleep_ms(ms);
+	else if (anago_transactions_queries(&wants) == 0)
+		sleep_ms(anago_budgets_next(anago_budgets, 0) < 0 ? ms : STANDING_MS);
 	pg_atomic_write_u32(&anago_budgets->guard_asleep, 0);
 }
 

@@ -12,14 +12,11 @@
 
 #include <limits.h>
 
-#include "common/hashfn.h"
 #include "miscadmin.h"
 #include "portability/instr_time.h"
-#include "utils/memutils.h"
 
 #include "resource/bucket.h"
 #include "resource/budgets.h"
-#include "resource/level.h"
 
 #define MS_IN_NS	1000000
 
@@ -33,98 +30,15 @@ now_ns(void)
 	return (uint64) INSTR_TIME_GET_MICROSEC(now) * 1000;
 }
 
-static inline double
-weight_of(AnagoSlot *slot)
-{
-	return (double) Max(pg_atomic_read_u32(&slot->share), 1) /
-		Max(pg_atomic_read_u32(&slot->processes), 1);
-}
-
-/* ---- the level ---- */
-
-/* Claims of all that want reads. */
-static int
-gather_claims(AnagoClaim *claims, double *weights)
-{
-	int			n = 0;
-
-	*weights = 0;
-	for (int i = anago_budgets_next(anago_budgets, 0); i >= 0;
-		 i = anago_budgets_next(anago_budgets, i + 1))
-	{
-		AnagoSlot  *slot = &anago_budgets->slots[i];
-
-		claims[n].weight = weight_of(slot);
-		claims[n].wants = (int) pg_atomic_read_u32(&slot->wants);
-		if (claims[n].wants == 0)
-			continue;
-		*weights += claims[n++].weight;
-	}
-	return n;
-}
-
-static void
-compute_level(int limit)
-{
-	static AnagoClaim *claims = NULL;
-	static int	nclaims = 0;
-	double		weights;
-	int			n;
-
-	if (nclaims < anago_budgets->nslots)
-	{
-		if (claims != NULL)
-			pfree(claims);
-		nclaims = 0;
-		claims = MemoryContextAlloc(TopMemoryContext,
-									sizeof(AnagoClaim) * anago_budgets->nslots);
-		nclaims = anago_budgets->nslots;
-	}
-	n = gather_claims(claims, &weights);
-	anago_write_double(&anago_budgets->level,
-				 limit > 0 ? anago_level(claims, n, limit) : ANAGO_NO_LEVEL);
-	anago_write_double(&anago_budgets->weights, weights);
-	pg_atomic_write_u32(&anago_budgets->bound, limit > 0 ? Max(limit, n) : INT_MAX);
-}
-
-/* Whoever comes first when it is too old. */
-static void
-keep_level(int limit, uint64 now)
-{
-	uint64		then = pg_atomic_read_u64(&anago_budgets->computed);
-
-	if (now - then >= ANAGO_LEVEL_US * UINT64CONST(1000) &&
-		pg_atomic_compare_exchange_u64(&anago_budgets->computed, &then, now))
-		compute_level(limit);
-}
-
-/*
- * Fractions are rounded up as often as they are great: by a number that changes
- * with the level, and is another for each process.
- */
-static int
-allowed_by_level(void)
-{
-	uint64		turn = pg_atomic_read_u64(&anago_budgets->computed);
-	uint32		dice = hash_combine(murmurhash32((uint32) (turn >> 10)),
-									murmurhash32((uint32) MyProcPid));
-
-	return anago_level_allows(anago_read_double(&anago_budgets->level),
-							  weight_of(anago_slot),
-							  (double) dice / ((double) PG_UINT32_MAX + 1));
-}
+/* ---- part of the division ---- */
 
 int
 anago_slot_allowed(void)
 {
-	int			limit = anago_budgets_limit();
-	int			allowed = INT_MAX;
+	int			limit;
+	AnagoDivision *division = anago_division(now_ns(), &limit);
+	int			allowed = limit > 0 ? anago_division_allows(division) : INT_MAX;
 
-	if (limit > 0)
-	{
-		keep_level(limit, now_ns());
-		allowed = allowed_by_level();
-	}
 	pg_atomic_write_u32(&anago_slot->allowed, limit > 0 ? Min(allowed, limit) : 0);
 	return allowed;
 }
@@ -138,7 +52,7 @@ wait_for_duty(uint64 now)
 	uint32		duty = pg_atomic_read_u32(&anago_budgets->guard_duty);
 	uint64		us = now / 1000 % ANAGO_DUTY_PERIOD_US;
 
-	if (pg_atomic_read_u32(&anago_budgets->guard_limit) == 0 ||
+	if (!anago_slot_guarded() ||
 		us * ANAGO_DUTY_ALWAYS < (uint64) duty * ANAGO_DUTY_PERIOD_US)
 		return 0;
 	return (int) ((ANAGO_DUTY_PERIOD_US - us) / 1000) + 1;
@@ -146,17 +60,29 @@ wait_for_duty(uint64 now)
 
 /* ---- in flight ---- */
 
+static void
+set_charged(uint32 charged)
+{
+	pg_atomic_write_u32(&anago_slot->charged, charged);
+}
+
+static void
+charge(uint32 n)
+{
+	pg_atomic_fetch_add_u32(&anago_budgets->taken, n);
+	set_charged(pg_atomic_read_u32(&anago_slot->charged) + n);
+}
+
 /* What was issued while there was no limit counts as well. */
 static void
 charge_all(void)
 {
 	uint32		inflight = pg_atomic_read_u32(&anago_slot->inflight);
+	uint32		charged = pg_atomic_read_u32(&anago_slot->charged);
 
-	Assert(anago_slot->charged <= inflight);
-	if (anago_slot->charged == inflight)
-		return;
-	pg_atomic_fetch_add_u32(&anago_budgets->taken, inflight - anago_slot->charged);
-	anago_slot->charged = inflight;
+	Assert(charged <= inflight);
+	if (charged < inflight)
+		charge(inflight - charged);
 }
 
 static void
@@ -171,21 +97,23 @@ note_peak(uint32 taken)
 
 /* As many of them as the bound has left, and `least` in any case. */
 static int
-take_of_bound(int want, int least)
+take_of_bound(AnagoDivision *division, int want, int least)
 {
+	uint32		uncounted = pg_atomic_read_u32(&division->uncounted);
+	uint32		bound = pg_atomic_read_u32(&division->bound) + uncounted;
 	uint32		taken = pg_atomic_read_u32(&anago_budgets->taken);
 	int			n;
 
 	do
 	{
-		int			left = (int) pg_atomic_read_u32(&anago_budgets->bound) - (int) taken;
+		int			left = (int) bound - (int) taken;
 
 		n = Max(Min(want, left), least);
 		if (n == 0)
 			return 0;
 	} while (!pg_atomic_compare_exchange_u32(&anago_budgets->taken, &taken, taken + n));
-	anago_slot->charged += n;
-	note_peak(taken + n);
+	set_charged(pg_atomic_read_u32(&anago_slot->charged) + n);
+	note_peak(taken + n - Min(uncounted, taken));
 	return n;
 }
 
@@ -193,7 +121,7 @@ static void
 give_back(int n)
 {
 	pg_atomic_fetch_sub_u32(&anago_budgets->taken, n);
-	anago_slot->charged -= n;
+	set_charged(pg_atomic_read_u32(&anago_slot->charged) - n);
 }
 
 /*
@@ -212,15 +140,14 @@ least_to_take(int held, uint64 now)
 }
 
 static int
-take_inflight(int limit, int want, int held, uint64 now)
+take_inflight(AnagoDivision *division, int want, int held, uint64 now)
 {
 	int			inflight = (int) pg_atomic_read_u32(&anago_slot->inflight);
 	int			least = least_to_take(held, now);
 
-	keep_level(limit, now);
 	charge_all();
-	want = Max(Min(want, allowed_by_level() - inflight), least);
-	return want > 0 ? take_of_bound(want, least) : 0;
+	want = Max(Min(want, anago_division_allows(division) - inflight), least);
+	return want > 0 ? take_of_bound(division, want, least) : 0;
 }
 
 /* ---- reads per second ---- */
@@ -229,8 +156,8 @@ take_inflight(int limit, int want, int held, uint64 now)
 static double
 own_rate(int per_second)
 {
-	double		weights = anago_read_double(&anago_budgets->weights);
-	double		weight = weight_of(anago_slot);
+	double		weights = anago_read_double(&anago_budgets->all.weights);
+	double		weight = anago_slot_weight(anago_slot);
 
 	return per_second * Min(weight / Max(weights, weight), 1.0);
 }
@@ -293,8 +220,9 @@ count_in_place(int per_second)
 {
 	uint64		now = now_ns();
 	uint64		due;
+	int			limit;
 
-	keep_level(anago_budgets_limit(), now);
+	(void) anago_division(now, &limit);
 	due = pg_atomic_read_u64(&anago_budgets->due);
 	while (!pg_atomic_compare_exchange_u64(&anago_budgets->due, &due,
 										   anago_bucket_take(due, now, per_second, 1)))
@@ -328,18 +256,17 @@ note_shortage(AnagoShortage shortage, uint64 now)
 static int
 take_limited(int want, int held)
 {
-	int			limit = anago_budgets_limit();
 	int			per_second = (int) pg_atomic_read_u32(&anago_budgets->per_second);
 	uint64		now = now_ns();
+	int			limit;
+	AnagoDivision *division = anago_division(now, &limit);
 	int			n = want;
 	int			tokens;
 
 	if (wait_for_duty(now) > 0)
 		n = 0;
 	else if (limit > 0)
-		n = take_inflight(limit, want, held, now);
-	else
-		keep_level(limit, now);
+		n = take_inflight(division, want, held, now);
 	if (n == 0)
 	{
 		note_shortage(ANAGO_SHORT_OF_BUDGET, now);
@@ -369,10 +296,12 @@ void
 anago_slot_done(int n)
 {
 	uint32		inflight = pg_atomic_read_u32(&anago_slot->inflight);
+	uint32		charged;
 
 	/* at the end of a process the slot is a new one */
 	inflight -= Min(inflight, n);
 	pg_atomic_write_u32(&anago_slot->inflight, inflight);
-	if (anago_slot->charged > inflight)
-		give_back(anago_slot->charged - inflight);
+	charged = pg_atomic_read_u32(&anago_slot->charged);
+	if (charged > inflight)
+		give_back(charged - inflight);
 }

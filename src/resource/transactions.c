@@ -100,9 +100,13 @@ look_at(Session *session, PGPROC *proc, double ms)
 		return;
 	if (now != session->latest)
 		count_begun(session, now);
-	/* (it is asked to sleep: pg_sleep()) */
+	/*
+	 * (it is asked to sleep: pg_sleep(); who waits for a lock is not the slower for
+	 * our reads, but its holder may be)
+	 */
 	if ((event & WAIT_EVENT_CLASS) == PG_WAIT_CLIENT ||
-		(event & WAIT_EVENT_CLASS) == PG_WAIT_TIMEOUT)
+		(event & WAIT_EVENT_CLASS) == PG_WAIT_TIMEOUT ||
+		(event & WAIT_EVENT_CLASS) == PG_WAIT_LOCK)
 		return;
 	session->busy_ms += ms;
 	if ((event & WAIT_EVENT_CLASS) == PG_WAIT_IO)
@@ -202,9 +206,8 @@ anago_transactions_queries(double *wants)
 		 i = anago_budgets_next(anago_budgets, i + 1))
 	{
 		AnagoSlot  *slot = &anago_budgets->slots[i];
-
-		uint32		wanted = Max(pg_atomic_read_u32(&slot->wants),
-								 pg_atomic_read_u32(&slot->inflight));
+		uint32		wanted = anago_slot_stands(i) || anago_slot_exempt(i) ? 0 :
+			Max(pg_atomic_read_u32(&slot->wants), pg_atomic_read_u32(&slot->inflight));
 
 		n += wanted > 0;
 		*wants += wanted;

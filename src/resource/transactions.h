@@ -26,7 +26,10 @@ extern void anago_transactions_look(double ms);
 /* What was seen since the last time, all of an AnagoGuardInput. */
 extern void anago_transactions_seen(AnagoGuardInput *seen);
 
-/* Processes of ours that want reads, and how many they want. */
+/*
+ * Processes of ours that want reads, and how many they want; but for those that stand
+ * still or are exempt.
+ */
 extern int	anago_transactions_queries(double *wants);
 
 #endif							/* ANAGO_TRANSACTIONS_H */
