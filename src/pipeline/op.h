@@ -160,13 +160,6 @@ anago_op_room(const AnagoOp *op)
 	return op->kind->room == NULL ? INT_MAX : op->kind->room(op);
 }
 
-/* Does it go on in tasks with what it accepts? */
-static inline bool
-anago_op_has_tasks(const AnagoOp *op)
-{
-	return op->kind->ndepths > 0;
-}
-
 /* Suspend until the operator behind `op` has room for a row. */
 #define ANAGO_AWAIT_NEXT(task, op) \
 	ANAGO_AWAIT_NEXT_IN(task, task, op)

@@ -76,11 +76,13 @@ memory_room(const AnagoRoom *bounds, int depth, int room)
 int
 anago_room_at_head(const AnagoRoom *bounds, int depth)
 {
-	int			room = depth_bound(bounds, depth) - bounds->live[depth];
+	int			room;
 
-	if (depth >= bounds->order->ndepths || (room <= 0 &&
-		anago_order_head_is_done(bounds->order, depth)))
-		return Max(room, 1);
+	if (depth >= bounds->order->ndepths)
+		return INT_MAX;
+	room = depth_bound(bounds, depth) - bounds->live[depth];
+	if (room <= 0 && anago_order_head_is_done(bounds->order, depth))
+		return 1;
 	return room;
 }
 
@@ -97,12 +99,13 @@ static int
 room_in_order(const AnagoRoom *bounds, const AnagoPlace *place, int depth)
 {
 	const AnagoOrder *order = bounds->order;
-	int			room = depth_bound(bounds, depth) - bounds->live[depth];
+	int			room;
 
 	if (memory_is_full(bounds, depth))
 		return 0;
 	if (depth >= order->ndepths)
 		return INT_MAX;
+	room = depth_bound(bounds, depth) - bounds->live[depth];
 	if (depth < order->bounded)
 		room = Min(room, anago_order_room(order, place, depth,
 										  places_bound(bounds)));

@@ -586,6 +586,12 @@ anago_sched_expect(AnagoSched *sched, int depth, Size bytes)
 }
 
 bool
+anago_sched_has_deeper(const AnagoSched *sched, int depth)
+{
+	return sched->ready_depths >> depth > 1;
+}
+
+bool
 anago_sched_is_short(const AnagoSched *sched)
 {
 	return anago_room_is_short(&sched->room);

@@ -114,6 +114,12 @@ extern PGDLLEXPORT void anago_sched_expect(AnagoSched *sched, int depth, Size by
 /* Is memory what there may be no room for? */
 extern PGDLLEXPORT bool anago_sched_is_short(const AnagoSched *sched);
 
+/*
+ * Would another task be run before one of that depth that yields?  Asked by the
+ * running task.
+ */
+extern PGDLLEXPORT bool anago_sched_has_deeper(const AnagoSched *sched, int depth);
+
 /* Could the process have more reads in flight than are wanted? */
 extern PGDLLEXPORT bool anago_sched_has_use(const AnagoSched *sched);
 

@@ -140,7 +140,7 @@ anago_fetch(AnagoWalk *walk)
 			{
 				while (anago_heap_next(probe, walk->matches, &walk->next_match))
 					ANAGO_PASS_ON(walk, &step->op, probe->row);
-				if (!anago_op_has_tasks(step->op.next))
+				if (!anago_sched_has_deeper(step->op.pipeline->sched, task->depth))
 					continue;
 			}
 			else
