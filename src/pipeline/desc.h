@@ -16,7 +16,9 @@
  * A step whose inner side is several tables (partitions, say) has a member for
  * each; a row is probed for in all of them, or where the planner found how, in
  * those alone that it can have matches in (AnagoPruneDesc).  Members differ in
- * index, keys and filter, and in the attributes that fill the step's columns.
+ * index, keys and filter, and in the attributes that fill the step's columns.  A
+ * table that is looked up by OR over several indexes has several members, its arms:
+ * these follow each other, and each drops the rows that one before it finds.
  *
  * A pipeline of looks has a child plan, and steps that no row is joined by: each
  * is told as an anti join that never finds a match, so that a row goes on when
@@ -126,7 +128,7 @@ typedef struct AnagoPruneLevel
 	bool		is_root;		/* not a partition of another level */
 	bool		per_row;		/* the values may differ from row to row */
 	List	   *relids;			/* OIDs of partitions, 0: none of interest */
-	List	   *members;		/* by partition: index of the member, or -1 */
+	List	   *members;		/* by partition: index of the (first) member, or -1 */
 	List	   *levels;			/* or index of the level that it is, or -1 */
 	List	   *steps;			/* PartitionPruneSteps, or NIL: all partitions */
 	List	   *values;			/* for each PartitionPruneStepOp, its List exprs */
@@ -136,7 +138,8 @@ typedef struct AnagoPruneDesc
 {
 	int			nlevels;		/* 0: every row is probed for in all members */
 	AnagoPruneLevel *levels;
-	List	   *others;			/* indexes of members that are in no level */
+	List	   *others;			/* indexes of the (first) members of tables that
+								 * are in no level */
 } AnagoPruneDesc;
 
 /* What a look reads for a row. */
@@ -162,10 +165,11 @@ typedef struct AnagoStepDesc
 	List	   *exprs[ANAGO_EXPRS_COUNT];	/* after setrefs, INDEX_VAR */
 
 	/*
-	 * Several tables.  A member is described as a step of one table; what of
-	 * that is the same for all is the step's, too, and the rest is missing there.
+	 * Several tables, or arms.  A member is described as a step of one table and
+	 * index; what of that is the same for all is the step's, too, and the rest is
+	 * missing there.
 	 */
-	int			nmembers;		/* 0: there is one table */
+	int			nmembers;		/* 0: there is one table, by one index */
 	struct AnagoStepDesc *members;
 	AnagoPruneDesc prune;
 	List	   *attnos;			/* a member's: what fills the step's columns */
@@ -223,6 +227,36 @@ typedef struct AnagoPipelineDesc
 	List	   *wide;			/* looks: target list of the wide row, in place of
 								 * custom_scan_tlist */
 } AnagoPipelineDesc;
+
+/* Of the same table as `first`, whose first member that is: its last one. */
+static inline int
+anago_desc_last_arm(const AnagoStepDesc *step, int first)
+{
+	int			last = first;
+
+	while (last + 1 < step->nmembers &&
+		   step->members[last + 1].scanrelid == step->members[first].scanrelid)
+		last++;
+	return last;
+}
+
+static inline bool
+anago_desc_is_first_arm(const AnagoStepDesc *step, int member)
+{
+	return member == 0 ||
+		step->members[member - 1].scanrelid != step->members[member].scanrelid;
+}
+
+/* Tables of a step that has members. */
+static inline int
+anago_desc_ntables(const AnagoStepDesc *step)
+{
+	int			n = 0;
+
+	for (int i = 0; i < step->nmembers; i++)
+		n += anago_desc_is_first_arm(step, i);
+	return n;
+}
 
 /*
  * Write the description into a plan node in the making, custom_exprs and

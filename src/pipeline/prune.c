@@ -35,7 +35,7 @@ typedef struct Level
 {
 	const AnagoPruneLevel *desc;
 	int			nparts;			/* as they are now */
-	int		   *members;		/* of each: its member, or -1 */
+	int		   *members;		/* of each: its first member, or -1 */
 	int		   *levels;			/* or the level that it is, or -1 */
 	List	   *steps;			/* NIL: all */
 	PartitionPruneContext context;
@@ -48,6 +48,7 @@ struct AnagoPruner
 	bool		known;			/* and there is one */
 	int			nlevels;
 	Level	   *levels;
+	const AnagoStepDesc *step;
 	Bitmapset  *others;			/* members that are found for every row */
 	Bitmapset  *found;
 };
@@ -151,15 +152,24 @@ begin_level(AnagoPipeline *pipeline, Level *level, const AnagoPruneLevel *desc)
 	begin_steps(level, pipeline->ps);
 }
 
-AnagoPruner *
-anago_pruner_create(AnagoPipeline *pipeline, const AnagoPruneDesc *desc, int nmembers)
+/* All members of a table, of which that is the first one. */
+static Bitmapset *
+add_arms(const AnagoPruner *pruner, Bitmapset *members, int first)
 {
+	return bms_add_range(members, first, anago_desc_last_arm(pruner->step, first));
+}
+
+AnagoPruner *
+anago_pruner_create(AnagoPipeline *pipeline, const AnagoStepDesc *step)
+{
+	const AnagoPruneDesc *desc = &step->prune;
 	MemoryContext old = MemoryContextSwitchTo(pipeline->estate->es_query_cxt);
 	AnagoPruner *pruner = palloc0(sizeof(AnagoPruner));
 	ListCell   *lc;
 
 	pruner->memory = AllocSetContextCreate(pipeline->whole, "anago pruning",
 										   ALLOCSET_SMALL_SIZES);
+	pruner->step = step;
 	pruner->nlevels = desc->nlevels;
 	pruner->levels = palloc0(sizeof(Level) * Max(desc->nlevels, 1));
 	for (int i = 0; i < desc->nlevels; i++)
@@ -168,9 +178,9 @@ anago_pruner_create(AnagoPipeline *pipeline, const AnagoPruneDesc *desc, int nme
 		pruner->per_row |= desc->levels[i].per_row;
 	}
 	foreach(lc, desc->others)
-		pruner->others = bms_add_member(pruner->others, lfirst_int(lc));
+		pruner->others = add_arms(pruner, pruner->others, lfirst_int(lc));
 	if (desc->nlevels == 0)
-		pruner->others = bms_add_range(NULL, 0, nmembers - 1);
+		pruner->others = bms_add_range(NULL, 0, step->nmembers - 1);
 	MemoryContextSwitchTo(old);
 	return pruner;
 }
@@ -190,7 +200,7 @@ find_in_level(AnagoPruner *pruner, Level *level)
 	while ((which = bms_next_member(partitions, which)) >= 0)
 	{
 		if (level->members[which] >= 0)
-			pruner->found = bms_add_member(pruner->found, level->members[which]);
+			pruner->found = add_arms(pruner, pruner->found, level->members[which]);
 		else if (level->levels[which] >= 0)
 			find_in_level(pruner, &pruner->levels[level->levels[which]]);
 	}

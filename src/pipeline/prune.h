@@ -17,11 +17,11 @@
 typedef struct AnagoPruner AnagoPruner;
 
 /*
- * A pruner of a step with `nmembers` members; what it opens are partitioned
+ * A pruner of a step that has members; what it opens are partitioned
  * tables, which the executor closes.  Memory is the query's.
  */
 extern AnagoPruner *anago_pruner_create(AnagoPipeline *pipeline,
-										const AnagoPruneDesc *desc, int nmembers);
+										const AnagoStepDesc *desc);
 
 /*
  * The members for the row that is bound, by index; valid until the next call.

@@ -54,6 +54,16 @@ is_in_doubt(const AnagoPathStep *step, double rows)
 	return anago_may_dive(2 * rows * anago_step_inner(step)->total_cost);
 }
 
+/*
+ * What it takes until a probe has its first match.  A bitmap scan reads all of its
+ * indexes before, which arms need not.
+ */
+static Cost
+least_startup(const AnagoPathStep *step)
+{
+	return Min(anago_step_inner(step)->startup_cost, step->ipath->path.startup_cost);
+}
+
 /* What one probe costs at least, as core sees its matches, without startup. */
 static Cost
 least_run(PlannerInfo *root, const AnagoPathStep *step, double rows,
@@ -62,7 +72,7 @@ least_run(PlannerInfo *root, const AnagoPathStep *step, double rows,
 	const Path *inner = anago_step_inner(step);
 	Cost		run = inner->total_cost - inner->startup_cost;
 
-	if (step->append != NULL || inner_unique || is_in_doubt(step, rows) ||
+	if (step->several != NULL || inner_unique || is_in_doubt(step, rows) ||
 		(jointype != JOIN_INNER && jointype != JOIN_LEFT))
 		return 0;
 	return Max(run - anago_step_io(root, step), 0) + least_io(root, step);
@@ -75,7 +85,7 @@ least_cost(PlannerInfo *root, const Path *outer, const AnagoPathStep *step,
 {
 	double		rows = Max(outer->rows, 1.0);
 	double		loops = Max(anago_own_rows(outer), 1.0);
-	Cost		probe = anago_step_inner(step)->startup_cost +
+	Cost		probe = least_startup(step) +
 		least_run(root, step, rows, jointype, inner_unique);
 
 	return outer->total_cost + ANAGO_BOUND_SLACK *

@@ -199,7 +199,7 @@ anago_cost_join(PlannerInfo *root, AnagoPath *apath, const NestPath *nest,
 
 	/* A merged step needs no new pipeline, and saves its rows one plan node. */
 	setup = apath->source != outer ?
-		-Min(outer_rows * cpu_operator_cost, cost.probes - cost.io) :
+		-Min(outer_rows * cpu_operator_cost, Max(cost.probes - cost.io, 0)) :
 		ANAGO_SETUP_PAGES * random_page;
 	price = anago_price_step(root, step, &cost, own_loops, setup, sjinfo);
 

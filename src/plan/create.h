@@ -29,7 +29,7 @@ extern void anago_describe_keys(AnagoStepDesc *desc, List *indexqual);
  * a row can have matches in.
  */
 extern void anago_describe_pruning(PlannerInfo *root, AnagoPruneDesc *desc,
-								   AppendPath *append, List *members);
+								   const Path *several, List *members);
 
 /*
  * wide.c: lay out the wide row of a pipeline whose steps are described, in

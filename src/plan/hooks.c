@@ -10,7 +10,8 @@
  *		effects.c	what may be evaluated ahead of demand
  *		memo.c		what is found out once for all joins
  *		paths.c		AnagoScan paths, and what all AnagoPaths share
- *		unionpaths.c	OR over several indexes
+ *		arms.c		OR over several indexes: what it is made of
+ *		unionpaths.c	a whole table by it
  *		joinpaths.c	AnagoJoin paths
  *		lookpaths.c	nested loops of core's that look ahead
  *		members.c	inner sides of several tables

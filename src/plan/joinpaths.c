@@ -68,21 +68,16 @@ static AnagoPathStep *
 append_step(PlannerInfo *root, AppendPath *append)
 {
 	List	   *members;
-	AnagoPathStep *step;
 
 	if (append->path.parallel_aware || append->path.param_info == NULL ||
 		!anago_quals_eligible(root, append->path.param_info->ppi_clauses))
 		return NULL;
 	members = anago_append_members(root, append);
-	if (members == NIL)
-		return NULL;
-	step = anago_make_step(linitial(members), JOIN_INNER);
-	step->append = append;
-	step->members = members;
-	return step;
+	return members == NIL ? NULL :
+		anago_make_step_of_several(root, &append->path, members);
 }
 
-/* One table: each index path of it that qualifies makes a step. */
+/* One table: each index path of it that qualifies makes a step, and each OR. */
 static List *
 table_steps(PlannerInfo *root, RelOptInfo *rel)
 {
@@ -97,7 +92,7 @@ table_steps(PlannerInfo *root, RelOptInfo *rel)
 			anago_index_path_eligible(root, ipath))
 			result = lappend(result, anago_make_step(ipath, JOIN_INNER));
 	}
-	return result;
+	return list_concat(result, anago_arm_steps(root, rel));
 }
 
 /* Several tables: each Append. */

@@ -115,7 +115,7 @@ index_has_look(PlannerInfo *root, const IndexPath *ipath)
 static bool
 may_be_pruned(PlannerInfo *root, const AnagoPathStep *step)
 {
-	const RelOptInfo *parent = step->append->path.parent;
+	const RelOptInfo *parent = step->several->parent;
 	Bitmapset  *attnos = NULL;
 	Bitmapset  *of_partitions = NULL;
 	ListCell   *lc;
@@ -129,7 +129,7 @@ may_be_pruned(PlannerInfo *root, const AnagoPathStep *step)
 		if (root->append_rel_array[member->relid]->parent_relid != parent->relid)
 			return true;
 	}
-	foreach(lc, step->append->path.param_info->ppi_clauses)
+	foreach(lc, step->several->param_info->ppi_clauses)
 		pull_varattnos((Node *) lfirst_node(RestrictInfo, lc)->clause,
 					   parent->relid, &attnos);
 	for (int i = 0; i < parent->part_scheme->partnatts; i++)
@@ -142,7 +142,7 @@ step_has_looks(PlannerInfo *root, const AnagoPathStep *step)
 {
 	ListCell   *lc;
 
-	if (step->append != NULL && may_be_pruned(root, step))
+	if (step->several != NULL && may_be_pruned(root, step))
 		return false;
 	foreach(lc, anago_step_ipaths(step))
 		if (!index_has_look(root, lfirst(lc)))

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * members.c
- *	  Inner sides of several tables: their members.
+ *	  Inner sides of several tables: their members (arms of one: arms.c).
  *
  * Core makes parameterized Append paths of a partitioned table, of a table with
  * children, and of a UNION ALL of tables.  Where each part of one can be an
@@ -14,6 +14,8 @@
  * the wide row, and the members' conditions are written in them, too.  A member
  * must have a plain column for each, which a branch of a UNION ALL that computes
  * something has not.
+ *
+ * A table that is looked up by OR over several indexes has a member for each arm.
  *
  * For a table that is empty or tiny core prefers a sequential scan.  Such a part
  * is given an index path of its own, as a probe of it costs next to nothing.
@@ -36,14 +38,17 @@
 /*
  * The attribute of a member that column `attno` of the topmost parent `top` is;
  * InvalidAttrNumber if it is no plain column there.  System columns, and the whole
- * row, are the same in all.
+ * row, are the same in all.  Members may be arms of the only table.
  */
 AttrNumber
 anago_member_attno(PlannerInfo *root, Index top, Index member, AttrNumber attno)
 {
-	const AppendRelInfo *info = root->append_rel_array[member];
+	const AppendRelInfo *info;
 	const Var  *var;
 
+	if (member == top)
+		return attno;
+	info = root->append_rel_array[member];
 	if (info->parent_relid != top)
 		attno = anago_member_attno(root, top, info->parent_relid, attno);
 	if (attno <= 0)
@@ -164,37 +169,83 @@ has_columns(PlannerInfo *root, const RelOptInfo *parent, Index member)
 	return result;
 }
 
+/* `arm`: what it finds is tested by an arm behind it. */
 static bool
-conditions_are_of_parent(PlannerInfo *root, RelOptInfo *parent, const IndexPath *ipath)
+conditions_are_of_parent(PlannerInfo *root, RelOptInfo *parent,
+						 const IndexPath *ipath, bool arm)
 {
 	ParentContext context = {root, parent, ipath->path.parent->relid};
 
 	return !is_own((Node *) ipath->indexinfo->indrestrictinfo, &context) &&
-		!is_own((Node *) ipath->path.param_info->ppi_clauses, &context);
+		!is_own((Node *) ipath->path.param_info->ppi_clauses, &context) &&
+		!(arm && is_own((Node *) anago_found_by(ipath), &context));
 }
 
-/* The cheapest of these that can be a member, with just these parameters. */
-static IndexPath *
-cheapest_member(PlannerInfo *root, RelOptInfo *parent, List *ipaths, Relids required)
+/* The index path with just these parameters, or the arms of an OR. */
+static List *
+with_parameters(PlannerInfo *root, Path *path, Relids required)
 {
-	IndexPath  *best = NULL;
+	if (!IsA(path, IndexPath))
+		return anago_arms_with(root, path, required);
+	if (!bms_equal(PATH_REQ_OUTER(path), required))
+		path = reparameterize_path(root, path, required, 1.0);
+	return path == NULL ? NIL : list_make1(path);
+}
+
+/* Can these be members? */
+static bool
+are_members(PlannerInfo *root, RelOptInfo *parent, List *ipaths)
+{
+	bool		arms = list_length(ipaths) > 1;
 	ListCell   *lc;
 
 	foreach(lc, ipaths)
+		if (!anago_index_path_eligible(root, lfirst(lc)) ||
+			!conditions_are_of_parent(root, parent, lfirst(lc), arms))
+			return false;
+	return ipaths != NIL;
+}
+
+static Cost
+cost_of(List *ipaths)
+{
+	Cost		total = 0;
+	ListCell   *lc;
+
+	foreach(lc, ipaths)
+		total += ((const Path *) lfirst(lc))->total_cost;
+	return total;
+}
+
+/*
+ * What a table is probed by, of these paths of core's: the cheapest index path that
+ * can be a member, or arms that can.  *from is that path.
+ */
+static List *
+cheapest_members(PlannerInfo *root, RelOptInfo *parent, List *paths,
+				 Relids required, Path **from)
+{
+	List	   *candidates = list_concat(anago_collect_index_paths(paths), paths);
+	List	   *best = NIL;
+	ListCell   *lc;
+
+	foreach(lc, candidates)
 	{
 		Path	   *path = lfirst(lc);
+		List	   *ipaths;
 
 		if (PATH_REQ_OUTER(path) == NULL ||
 			!bms_is_subset(PATH_REQ_OUTER(path), required))
 			continue;
-		if (!bms_equal(PATH_REQ_OUTER(path), required))
-			path = reparameterize_path(root, path, required, 1.0);
-		if (path != NULL &&
-			(best == NULL || path->total_cost < best->path.total_cost) &&
-			anago_index_path_eligible(root, (IndexPath *) path) &&
-			conditions_are_of_parent(root, parent, (IndexPath *) path))
-			best = (IndexPath *) path;
+		ipaths = with_parameters(root, path, required);
+		if (are_members(root, parent, ipaths) &&
+			(best == NIL || cost_of(ipaths) < cost_of(best)))
+		{
+			best = ipaths;
+			*from = path;
+		}
 	}
+	list_free(candidates);
 	return best;
 }
 
@@ -203,34 +254,34 @@ cheapest_member(PlannerInfo *root, RelOptInfo *parent, List *ipaths, Relids requ
  * where the next join finds it: with the table's own paths, of which core's
  * Appends have been made by now.
  */
-static IndexPath *
-remake_member(PlannerInfo *root, RelOptInfo *parent, RelOptInfo *rel, Relids required)
+static List *
+remake_members(PlannerInfo *root, RelOptInfo *parent, RelOptInfo *rel, Relids required)
 {
-	IndexPath  *ipath = cheapest_member(root, parent,
-										anago_remake_index_paths(root, rel), required);
+	Path	   *from;
+	List	   *members = cheapest_members(root, parent, anago_remake_paths(root, rel),
+										   required, &from);
 
-	if (ipath != NULL)
-		rel->pathlist = lappend(rel->pathlist, ipath);
-	return ipath;
+	if (members != NIL)
+		rel->pathlist = lappend(rel->pathlist, from);
+	return members;
 }
 
-static IndexPath *
-member_of(PlannerInfo *root, RelOptInfo *parent, Path *path, Relids required)
+static List *
+members_of(PlannerInfo *root, RelOptInfo *parent, Path *path, Relids required)
 {
 	RelOptInfo *rel = path->parent;
-	IndexPath  *ipath;
+	List	   *members;
+	Path	   *from;
 
 	if (!anago_rel_eligible(root, rel) ||
 		!has_columns(root, parent, rel->relid))
-		return NULL;
-	ipath = cheapest_member(root, parent,
-							anago_collect_index_paths(list_make1(path)), required);
-	if (ipath == NULL)
-		ipath = cheapest_member(root, parent,
-								anago_collect_index_paths(rel->pathlist), required);
-	if (ipath == NULL)
-		ipath = remake_member(root, parent, rel, required);
-	return ipath;
+		return NIL;
+	members = cheapest_members(root, parent, list_make1(path), required, &from);
+	if (members == NIL)
+		members = cheapest_members(root, parent, rel->pathlist, required, &from);
+	if (members == NIL)
+		members = remake_members(root, parent, rel, required);
+	return members;
 }
 
 /* A relation whose rows are those of several tables? */
@@ -252,8 +303,8 @@ anago_append_eligible(PlannerInfo *root, RelOptInfo *rel)
 }
 
 /*
- * An index path for each part of a parameterized Append, in its order; NIL if
- * one has none.
+ * An index path for each part of a parameterized Append, in its order, or several
+ * where they are arms; NIL if one has none.
  *
  * Under GEQO joins are planned in memory that goes; what is made of a table stays
  * with that table.
@@ -269,14 +320,14 @@ anago_append_members(PlannerInfo *root, AppendPath *append)
 
 	foreach(lc, append->subpaths)
 	{
-		IndexPath  *ipath = member_of(root, rel, lfirst(lc), required);
+		List	   *of_part = members_of(root, rel, lfirst(lc), required);
 
-		if (ipath == NULL)
+		if (of_part == NIL)
 		{
 			members = NIL;
 			break;
 		}
-		members = lappend(members, ipath);
+		members = list_concat(members, of_part);
 	}
 	MemoryContextSwitchTo(old);
 	return members;

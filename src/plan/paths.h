@@ -14,7 +14,8 @@
  * plan made of it by core later says which conditions the index checks and
  * which are left to be filtered, in core's order.  Where the inner side is an
  * Append (a partitioned table, inheritance, UNION ALL), the step has an index
- * path for each table of it, its members.
+ * path for each table of it, its members; where a table is looked up by OR over
+ * several indexes, one for each arm of it (arms.c).
  *
  * A partial path (parallel_aware, parallel_workers > 0) is the same pipeline
  * run by several processes, each of which gives a part of the rows.  Costs and
@@ -57,8 +58,12 @@
 typedef struct AnagoPathStep
 {
 	IndexPath  *ipath;			/* of the only table, or of the first member */
-	AppendPath *append;			/* NULL: there is one table only */
-	List	   *members;		/* IndexPaths, where append is not NULL */
+	Path	   *several;		/* core's path of several members: an Append of
+								 * tables, or a bitmap scan of one by an OR; NULL:
+								 * there is one index path */
+	List	   *members;		/* IndexPaths, where several is not NULL; arms of
+								 * one table follow each other */
+	Cost		tests;			/* of a probe: which arm a row is of */
 	AnagoStepFacts *facts;		/* shared by copies of the step */
 	AnagoDive	dive;			/* what its index says of it */
 	double		cold;			/* 0 to 1: share of its pages that may have to be
@@ -143,10 +148,37 @@ extern void anago_add_scan_paths(PlannerInfo *root, RelOptInfo *rel);
 extern List *anago_remake_paths(PlannerInfo *root, RelOptInfo *rel);
 extern bool anago_is_worth_remaking(RelOptInfo *rel);
 
+/* arms.c: the OR of a bitmap scan, alone or with other conditions; or NULL */
+extern BitmapOrPath *anago_find_or(const Path *path);
+
+/* An index path for each arm of it, NIL if some arm can have none. */
+extern List *anago_arms_of(PlannerInfo *root, BitmapOrPath *either);
+
+/* The same of a bitmap scan that has parameters, which each arm is given. */
+extern List *anago_arms_with(PlannerInfo *root, const Path *path, Relids required);
+
+/* What an index scan finds, of all rows: conditions in terms of the table. */
+extern List *anago_found_by(const IndexPath *ipath);
+
+/* That none of these finds a row: conditions on it, */
+extern List *anago_not_found_by(List *ipaths);
+
+/* and what it costs to test what an arm finds for them. */
+extern Cost anago_cost_of_tests(PlannerInfo *root, const IndexPath *arm, List *before);
+
+/* Of a step's members, arms of the same table before one. */
+extern List *anago_arms_before(List *members, int which);
+
+/* A step of several members, for which core has that path. */
+extern AnagoPathStep *anago_make_step_of_several(PlannerInfo *root, Path *core,
+												 List *members);
+
+/* Steps that look up one table by OR. */
+extern List *anago_arm_steps(PlannerInfo *root, RelOptInfo *rel);
+
 /* unionpaths.c */
 extern void anago_add_union_paths(PlannerInfo *root, RelOptInfo *rel);
 extern bool anago_is_union(const Path *path);
-extern List *anago_not_found_by(List *ipaths);
 
 /* joinpaths.c */
 extern void anago_add_join_paths(PlannerInfo *root, RelOptInfo *joinrel,
@@ -234,14 +266,14 @@ extern Node *anago_as_of_parent(PlannerInfo *root, RelOptInfo *parent,
 static inline Path *
 anago_step_inner(const AnagoPathStep *step)
 {
-	return step->append ? &step->append->path : &step->ipath->path;
+	return step->several ? step->several : &step->ipath->path;
 }
 
 /* and the index paths that the step makes of it. */
 static inline List *
 anago_step_ipaths(const AnagoPathStep *step)
 {
-	return step->append ? step->members : list_make1(step->ipath);
+	return step->several ? step->members : list_make1(step->ipath);
 }
 
 /*

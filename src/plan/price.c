@@ -384,6 +384,7 @@ waits_of_step(const IndexPath *ipath, Cost io, double random_page)
 static bool
 is_soon_cached(const AnagoPathStep *step, double probes)
 {
+	const RelOptInfo *last = NULL;
 	double		pages = 0;
 	ListCell   *lc;
 
@@ -391,7 +392,10 @@ is_soon_cached(const AnagoPathStep *step, double probes)
 	{
 		const IndexPath *ipath = lfirst(lc);
 
-		pages += (double) ipath->path.parent->pages + ipath->indexinfo->pages;
+		pages += ipath->indexinfo->pages;
+		if (ipath->path.parent != last)
+			pages += ipath->path.parent->pages;
+		last = ipath->path.parent;
 	}
 	return pages <= Min(NBuffers * ANAGO_SMALL_SHARE, ANAGO_SMALL_PAGES) ||
 		(pages <= NBuffers * ANAGO_CACHED_SHARE &&
@@ -441,17 +445,19 @@ anago_step_io(PlannerInfo *root, const AnagoPathStep *step)
 
 /*
  * What one probe costs more than core's own path of the same inner side.  That
- * scans tables of an Append which are tiny, where ours uses an index.
+ * scans tables of an Append which are tiny, where ours uses an index; and of an OR it
+ * comes to a page once, in the order of pages, where arms come one by one, and test
+ * whose a row is.
  */
 static Cost
 dearer_members(const AnagoPathStep *step)
 {
-	Cost		total = 0;
+	Cost		total = step->tests;
 	ListCell   *lc;
 
 	foreach(lc, step->members)
 		total += ((const Path *) lfirst(lc))->total_cost;
-	return Max(0.0, total - step->append->path.total_cost);
+	return Max(0.0, total - step->several->total_cost);
 }
 
 /* The probes of all tables. */
@@ -462,7 +468,7 @@ probed_pages(PlannerInfo *root, const AnagoPathStep *step,
 	ProbedPages sum = {0};
 	ListCell   *lc;
 
-	if (step->append == NULL)
+	if (step->several == NULL)
 	{
 		add_table(step->ipath, cost->io, cold, &sum);
 		return sum;
@@ -482,7 +488,7 @@ price_step(PlannerInfo *root, const AnagoPathStep *step,
 	AnagoPrice	price;
 
 	price.core = cost->probes;
-	price.shared = cost->probes - cost->io + Min(setup, 0) + pages.work;
+	price.shared = Max(cost->probes - cost->io + Min(setup, 0), 0) + pages.work;
 	price.resident = pages.resident;
 	if (is_soon_cached(step, cost->loops))
 	{
@@ -541,7 +547,7 @@ anago_price_step(PlannerInfo *root, AnagoPathStep *step,
 
 	step->cold = anago_cold_share(root, anago_step_ipaths(step), step->facts);
 	price = price_step(root, step, core, setup);
-	if (step->append != NULL)
+	if (step->several != NULL)
 		return price;
 
 	anago_dive(root, step->ipath, step->facts, core->probes, sjinfo, &step->dive);

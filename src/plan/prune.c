@@ -78,12 +78,12 @@ without_params(Node *node, ReplaceContext *context)
 /* --- the description --- */
 
 static List *
-ints_of(const int *numbers, int n, int add)
+levels_of(const int *numbers, int n, int first)
 {
 	List	   *result = NIL;
 
 	for (int i = 0; i < n; i++)
-		result = lappend_int(result, numbers[i] < 0 ? -1 : numbers[i] + add);
+		result = lappend_int(result, numbers[i] < 0 ? -1 : numbers[i] + first);
 	return result;
 }
 
@@ -97,18 +97,56 @@ oids_of(const Oid *oids, int n)
 	return result;
 }
 
+/*
+ * What core is told of members: one path for each table, its first arm.  *positions
+ * are the numbers of these.
+ */
+static List *
+heads_of(List *members, List **positions)
+{
+	List	   *heads = NIL;
+	int			position = 0;
+	ListCell   *lc;
+
+	*positions = NIL;
+	foreach(lc, members)
+	{
+		Path	   *member = lfirst(lc);
+
+		if (heads == NIL || ((Path *) llast(heads))->parent != member->parent)
+		{
+			heads = lappend(heads, member);
+			*positions = lappend_int(*positions, position);
+		}
+		position++;
+	}
+	return heads;
+}
+
+/* In place of numbers of heads, or -1, those of members. */
+static List *
+members_of(const int *heads, int n, const List *positions)
+{
+	List	   *result = NIL;
+
+	for (int i = 0; i < n; i++)
+		result = lappend_int(result, heads[i] < 0 ? -1 :
+							 list_nth_int(positions, heads[i]));
+	return result;
+}
+
 /* One partitioned table; levels of its hierarchy are numbered from `first`. */
 static void
 describe_level(AnagoPruneLevel *level, const PartitionedRelPruneInfo *info,
-			   int first, ReplaceContext *context)
+			   int first, const List *positions, ReplaceContext *context)
 {
 	ListCell   *lc;
 
 	level->relid = info->rtindex;
 	level->per_row = info->exec_pruning_steps != NIL;
 	level->relids = oids_of(info->relid_map, info->nparts);
-	level->members = ints_of(info->subplan_map, info->nparts, 0);
-	level->levels = ints_of(info->subpart_map, info->nparts, first);
+	level->members = members_of(info->subplan_map, info->nparts, positions);
+	level->levels = levels_of(info->subpart_map, info->nparts, first);
 
 	/* steps by row have all conditions */
 	level->steps = copyObject(level->per_row ? info->exec_pruning_steps :
@@ -127,7 +165,7 @@ describe_level(AnagoPruneLevel *level, const PartitionedRelPruneInfo *info,
 
 static void
 describe_levels(AnagoPruneDesc *desc, const PartitionPruneInfo *info,
-				ReplaceContext *context)
+				const List *positions, ReplaceContext *context)
 {
 	int			n = 0;
 	ListCell   *lc;
@@ -141,34 +179,38 @@ describe_levels(AnagoPruneDesc *desc, const PartitionPruneInfo *info,
 		ListCell   *lcl;
 
 		foreach(lcl, (List *) lfirst(lc))
-			describe_level(&desc->levels[desc->nlevels++], lfirst(lcl), first, context);
+			describe_level(&desc->levels[desc->nlevels++], lfirst(lcl), first,
+						   positions, context);
 		desc->levels[first].is_root = true;
 	}
 }
 
 void
 anago_describe_pruning(PlannerInfo *root, AnagoPruneDesc *desc,
-					   AppendPath *append, List *members)
+					   const Path *several, List *members)
 {
-	RelOptInfo *rel = append->path.parent;
+	RelOptInfo *rel = several->parent;
 	ReplaceContext context = {
 		.rel = rel,
 		.first = list_length(root->glob->paramExecTypes),
 	};
 	PartitionPruneInfo *info;
+	List	   *heads;
+	List	   *positions;
 	List	   *quals;
 	int			other = -1;
 
-	if (!enable_partition_pruning)
+	if (!enable_partition_pruning || !IsA(several, AppendPath))
 		return;
+	heads = heads_of(members, &positions);
 	quals = list_concat(extract_actual_clauses(rel->baserestrictinfo, false),
-						extract_actual_clauses(append->path.param_info->ppi_clauses,
+						extract_actual_clauses(several->param_info->ppi_clauses,
 											   false));
-	info = anago_make_pruneinfo(root, rel, members,
+	info = anago_make_pruneinfo(root, rel, heads,
 								(List *) with_params((Node *) quals, &context));
 	if (info == NULL)
 		return;
-	describe_levels(desc, info, &context);
+	describe_levels(desc, info, positions, &context);
 	while ((other = bms_next_member(info->other_subplans, other)) >= 0)
-		desc->others = lappend_int(desc->others, other);
+		desc->others = lappend_int(desc->others, list_nth_int(positions, other));
 }

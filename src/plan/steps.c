@@ -245,16 +245,27 @@ describe_table(AnagoStepDesc *desc, const IndexPath *ipath, Plan *plan)
 	}
 }
 
+/* A row that an arm before this one finds is none of its own. */
+static void
+describe_arm(AnagoStepDesc *desc, List *before)
+{
+	desc->exprs[ANAGO_EXPRS_FILTER] =
+		list_concat_copy(desc->exprs[ANAGO_EXPRS_FILTER], anago_not_found_by(before));
+}
+
 /*
- * One of several tables.  Whatever the join type, a one-time condition on it
+ * One of several.  Whatever the join type, a one-time condition on its table
  * says nothing of the others.
  */
 static void
 describe_member(PlannerInfo *root, AnagoStepDesc *desc, RelOptInfo *parent,
-				const IndexPath *ipath, Plan *plan)
+				List *members, int which, Plan *plan)
 {
 	plan = strip_gate(plan, &desc->exprs[ANAGO_EXPRS_GATE]);
-	describe_table(desc, ipath, plan);
+	describe_table(desc, list_nth(members, which), plan);
+	describe_arm(desc, anago_arms_before(members, which));
+	if (desc->scanrelid == parent->relid)
+		return;
 	for (int i = 0; i < ANAGO_EXPRS_COUNT; i++)
 		desc->exprs[i] = (List *)
 			anago_as_of_parent(root, parent, desc->scanrelid, (Node *) desc->exprs[i]);
@@ -264,15 +275,15 @@ static void
 describe_members(PlannerInfo *root, AnagoStepDesc *desc,
 				 const AnagoPathStep *step, List *plans)
 {
-	RelOptInfo *parent = step->append->path.parent;
+	RelOptInfo *parent = step->several->parent;
 
 	desc->scanrelid = parent->relid;
 	desc->nmembers = list_length(step->members);
 	desc->members = palloc0(sizeof(AnagoStepDesc) * desc->nmembers);
 	for (int i = 0; i < desc->nmembers; i++)
-		describe_member(root, &desc->members[i], parent,
-						list_nth(step->members, i), list_nth(plans, i));
-	anago_describe_pruning(root, &desc->prune, step->append, step->members);
+		describe_member(root, &desc->members[i], parent, step->members, i,
+						list_nth(plans, i));
+	anago_describe_pruning(root, &desc->prune, step->several, step->members);
 }
 
 void
@@ -283,14 +294,12 @@ anago_describe_step(PlannerInfo *root, AnagoStepDesc *desc,
 
 	desc->jointype = step->jointype;
 	desc->inner_unique = step->inner_unique;
-	if (step->append)
+	if (step->several)
 		describe_members(root, desc, step, plans);
 	else
 	{
 		describe_table(desc, step->ipath, strip_gate(linitial(plans), &of_table));
-		desc->exprs[ANAGO_EXPRS_FILTER] =
-			list_concat_copy(desc->exprs[ANAGO_EXPRS_FILTER],
-							 anago_not_found_by(step->found_before));
+		describe_arm(desc, step->found_before);
 	}
 	describe_gate(desc, step, of_table, gate);
 	describe_join(root, desc, step);

@@ -10,18 +10,7 @@
  *		  AnagoScan		a = 1
  *		  AnagoScan		b = 2, filter: (a = 1) IS NOT TRUE
  *
- * A row that several arms find comes out of the first one alone, as all later
- * ones drop what satisfies its index conditions; for a partial index, also its
- * predicate.  That takes no memory, and is exact: an arm finds a row that is
- * visible if, and only if, these are true for it.  They may be unknown where
- * a column is NULL: then the arm does not find the row.  An index on a timestamp
- * is not in the order in which a timestamptz compares with it where clocks were
- * set forward: there an arm may miss what is true.
- *
- * Each arm checks all other conditions of the table, as core's index scan
- * would: those that its index conditions do not imply, the OR itself among them.
- * So an arm may be an index scan of a part of what core would look for there:
- * of a BitmapAnd the most selective one.
+ * What arms are, and why each row comes out once: arms.c.
  *
  * UPDATE ... WHERE CURRENT OF takes the row from the only scan of a table that
  * a cursor's plan has, so that cursors have no unions (hooks.c).  An Append of an
@@ -32,84 +21,13 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_type_d.h"
-#include "nodes/makefuncs.h"
 #include "optimizer/cost.h"
-#include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/restrictinfo.h"
-#include "utils/lsyscache.h"
 
 #include "compat.h"
 #include "guc.h"
 #include "plan/paths.h"
-
-static bool collect_arms(Path *path, List **arms);
-
-/* Of a BitmapAnd, the index scan that gives the least, or NULL. */
-static Path *
-most_selective(const BitmapAndPath *both)
-{
-	IndexPath  *best = NULL;
-	ListCell   *lc;
-
-	foreach(lc, both->bitmapquals)
-	{
-		IndexPath  *ipath = lfirst(lc);
-
-		if (IsA(ipath, IndexPath) &&
-			(best == NULL || ipath->indexselectivity < best->indexselectivity))
-			best = ipath;
-	}
-	return (Path *) best;
-}
-
-/* False: there is one that we have no index scan for. */
-static bool
-collect_arms_of_or(const BitmapOrPath *either, List **arms)
-{
-	ListCell   *lc;
-
-	foreach(lc, either->bitmapquals)
-	{
-		if (!collect_arms(lfirst(lc), arms))
-			return false;
-	}
-	return true;
-}
-
-static bool
-collect_arms(Path *path, List **arms)
-{
-	if (path != NULL && IsA(path, BitmapAndPath))
-		path = most_selective((BitmapAndPath *) path);
-	if (path == NULL)
-		return false;
-	if (IsA(path, BitmapOrPath))
-		return collect_arms_of_or((BitmapOrPath *) path, arms);
-	if (!IsA(path, IndexPath))
-		return false;
-	*arms = lappend(*arms, path);
-	return true;
-}
-
-/* The OR that a bitmap is made of, alone or with others, or NULL. */
-static BitmapOrPath *
-find_or(Path *path)
-{
-	ListCell   *lc;
-
-	if (IsA(path, BitmapOrPath))
-		return (BitmapOrPath *) path;
-	if (!IsA(path, BitmapAndPath))
-		return NULL;
-	foreach(lc, ((BitmapAndPath *) path)->bitmapquals)
-	{
-		if (IsA(lfirst(lc), BitmapOrPath))
-			return lfirst(lc);
-	}
-	return NULL;
-}
 
 /* The ORs of whole tables' bitmap scans. */
 static List *
@@ -121,10 +39,8 @@ collect_ors(List *pathlist)
 	foreach(lc, pathlist)
 	{
 		Path	   *path = lfirst(lc);
-		BitmapOrPath *either = NULL;
+		BitmapOrPath *either = path->param_info == NULL ? anago_find_or(path) : NULL;
 
-		if (IsA(path, BitmapHeapPath) && path->param_info == NULL)
-			either = find_or(((BitmapHeapPath *) path)->bitmapqual);
 		if (either != NULL)
 			result = list_append_unique_ptr(result, either);
 	}
@@ -144,105 +60,15 @@ has_or_clause(const RelOptInfo *rel)
 	return false;
 }
 
-/* Has the operator a timestamp on its left, and a timestamptz on its right? */
 static bool
-depends_on_clocks(Oid opno)
+may_gain(List *arms)
 {
-	Oid			left;
-	Oid			right;
-
-	op_input_types(opno, &left, &right);
-	return left == TIMESTAMPOID && right == TIMESTAMPTZOID;
-}
-
-/* Does an index scan find all rows for which this condition is true? */
-static bool
-is_exact(const Expr *clause)
-{
-	ListCell   *lc;
-
-	if (IsA(clause, OpExpr))
-		return !depends_on_clocks(((const OpExpr *) clause)->opno);
-	if (IsA(clause, ScalarArrayOpExpr))
-		return !depends_on_clocks(((const ScalarArrayOpExpr *) clause)->opno);
-	if (!IsA(clause, RowCompareExpr))
-		return true;
-	foreach(lc, ((const RowCompareExpr *) clause)->opnos)
-	{
-		if (depends_on_clocks(lfirst_oid(lc)))
-			return false;
-	}
-	return true;
-}
-
-static bool
-arm_is_exact(const IndexPath *ipath)
-{
-	ListCell   *lc;
-
-	foreach(lc, ipath->indexclauses)
-	{
-		ListCell   *lcq;
-
-		foreach(lcq, lfirst_node(IndexClause, lc)->indexquals)
-		{
-			if (!is_exact(lfirst_node(RestrictInfo, lcq)->clause))
-				return false;
-		}
-	}
-	return true;
-}
-
-static bool
-arms_eligible(PlannerInfo *root, List *arms)
-{
-	bool		may_gain = anago_debug_force;
 	ListCell   *lc;
 
 	foreach(lc, arms)
-	{
-		IndexPath  *ipath = lfirst(lc);
-
-		if (ipath->path.param_info != NULL ||
-			!anago_index_path_eligible(root, ipath) || !arm_is_exact(ipath))
-			return false;
-		may_gain |= anago_scan_may_gain(ipath);
-	}
-	return may_gain && list_length(arms) > 1;
-}
-
-/* What an index scan finds, of all rows: conditions in terms of the table. */
-static List *
-found_by(const IndexPath *ipath)
-{
-	List	   *result = list_copy(ipath->indexinfo->indpred);
-	ListCell   *lc;
-
-	foreach(lc, ipath->indexclauses)
-	{
-		IndexClause *iclause = lfirst_node(IndexClause, lc);
-
-		result = list_concat(result, get_actual_clauses(iclause->indexquals));
-	}
-	return result;
-}
-
-List *
-anago_not_found_by(List *ipaths)
-{
-	List	   *result = NIL;
-	ListCell   *lc;
-
-	foreach(lc, ipaths)
-	{
-		BooleanTest *test = makeNode(BooleanTest);
-
-		test->arg = copyObject(make_ands_explicit(found_by(lfirst(lc))));
-		test->booltesttype = IS_NOT_TRUE;
-		test->location = -1;
-		result = lappend(result, test);
-	}
-	return result;
+		if (anago_scan_may_gain(lfirst(lc)))
+			return true;
+	return anago_debug_force;
 }
 
 /* The AnagoScan of one arm; `before` are those that come before it. */
@@ -251,13 +77,11 @@ make_arm(PlannerInfo *root, RelOptInfo *rel, IndexPath *ipath, List *before)
 {
 	AnagoPathStep *step = anago_make_step(ipath, JOIN_INNER);
 	AnagoPath  *apath;
-	QualCost	cost;
 
 	step->found_before = list_copy(before);
 	apath = anago_make_path(rel, NULL, list_make1(step), &anago_scan_path_methods);
 	anago_cost_scan(root, apath);
-	cost_qual_eval(&cost, anago_not_found_by(before), root);
-	anago_add_cpu_cost(apath, cost.per_tuple * ipath->path.rows);
+	anago_add_cpu_cost(apath, anago_cost_of_tests(root, ipath, before));
 	return apath;
 }
 
@@ -355,9 +179,9 @@ anago_add_union_paths(PlannerInfo *root, RelOptInfo *rel)
 		ors = collect_ors(anago_remake_paths(root, rel));
 	foreach(lc, ors)
 	{
-		List	   *arms = NIL;
+		List	   *arms = anago_arms_of(root, lfirst(lc));
 
-		if (collect_arms(lfirst(lc), &arms) && arms_eligible(root, arms))
+		if (arms != NIL && may_gain(arms))
 			add_union(root, rel, arms);
 	}
 }

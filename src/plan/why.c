@@ -172,7 +172,7 @@ name_of_pipeline(const AnagoPath *apath)
 
 		appendStringInfo(&text, "%s%s", lc == list_head(apath->steps) ? "" : " -> ",
 						 get_rel_name(step->ipath->indexinfo->indexoid));
-		if (step->append)
+		if (step->several)
 			appendStringInfo(&text, " and %d more", list_length(step->members) - 1);
 	}
 	if (apath->cpath.path.pathkeys != NIL)

@@ -2,7 +2,7 @@
  *
  * append.c
  *	  A step of several tables: each row is probed for in those that it can have
- *	  matches in.
+ *	  matches in; or of one that is looked up by OR, by each arm of that.
  *
  * In the pipeline it is one operator, with one step's depths: the task of a row's
  * first probe makes the next one when it has begun what there is to do for its own

@@ -24,7 +24,7 @@
  *
  * A step of several tables has an AnagoStep for each, its members, and a row has
  * a probe in each that it can have matches in.  They have an AnagoFan in common,
- * as for the join they are one.
+ * as for the join they are one.  Arms of an OR are members as well.
  *
  * Invariants
  *	- a probe lives while it has tasks, a row while it has probes or children;

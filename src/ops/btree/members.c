@@ -24,6 +24,7 @@ struct AnagoMembers
 	AnagoOp    *op;
 	const AnagoStepDesc *desc;
 	int			parts;			/* of the memory for inner pages, for each */
+	int			ntables;
 	AnagoPruner *pruner;		/* NULL until the first row */
 	Relation   *indexes;		/* of each, held open */
 	AnagoStep **open;			/* NULL: not yet */
@@ -60,6 +61,7 @@ anago_members_create(AnagoOp *op, const AnagoStepDesc *desc, int nsteps)
 	members->op = op;
 	members->desc = desc;
 	members->parts = nsteps * desc->nmembers;
+	members->ntables = anago_desc_ntables(desc);
 	members->open = palloc0(sizeof(AnagoStep *) * desc->nmembers);
 	members->none.op = *op;
 	members->none.desc = desc;
@@ -127,10 +129,23 @@ find(AnagoMembers *members)
 	AnagoPipeline *pipeline = members->op->pipeline;
 
 	if (members->pruner == NULL)
-		members->pruner = anago_pruner_create(pipeline, &members->desc->prune,
-											  members->desc->nmembers);
+		members->pruner = anago_pruner_create(pipeline, members->desc);
 	ResetExprContext(pipeline->econtext);
 	return anago_pruner_find(members->pruner);
+}
+
+/* Of these, how many are the first of a table. */
+static int
+tables_of(const AnagoMembers *members, const Bitmapset *which)
+{
+	int			n = 0;
+	int			i = -1;
+
+	if (members->ntables == members->desc->nmembers)
+		return bms_num_members(which);
+	while ((i = bms_next_member(which, i)) >= 0)
+		n += anago_desc_is_first_arm(members->desc, i);
+	return n;
 }
 
 static AnagoFan *
@@ -168,7 +183,7 @@ anago_members_first(AnagoMembers *members, AnagoRow *row, int64 *pruned)
 	const Bitmapset *which = find(members);
 	JoinType	jointype = members->desc->jointype;
 
-	*pruned += members->desc->nmembers - bms_num_members(which);
+	*pruned += members->ntables - tables_of(members, which);
 	if (bms_is_empty(which) && jointype != JOIN_LEFT && jointype != JOIN_ANTI)
 	{
 		anago_row_release(members->op->pipeline, row);

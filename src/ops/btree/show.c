@@ -141,6 +141,13 @@ show_structured(const AnagoStep *step, const AnagoExplain *ex)
 		show_relation(ex, sd->scanrelid);
 }
 
+/* Are its members arms of one table? */
+static bool
+has_arms_alone(const AnagoStepDesc *sd)
+{
+	return sd->nmembers > 1 && anago_desc_ntables(sd) == 1;
+}
+
 static void
 show_counts(const AnagoStepDesc *desc, bool index_only, ExplainState *es,
 			const AnagoStepCounts *counts)
@@ -148,7 +155,7 @@ show_counts(const AnagoStepDesc *desc, bool index_only, ExplainState *es,
 	AnagoStepCounts shown = *counts;
 
 	shown.heap_fetches = index_only ? shown.tids - shown.index_only : -1;
-	shown.pruned = desc->nmembers > 0 ? shown.pruned : -1;
+	shown.pruned = desc->nmembers > 0 && !has_arms_alone(desc) ? shown.pruned : -1;
 	/* rows of a table that the user may not be allowed to read are not counted */
 	if (shows_key(desc))
 		shown.tids = shown.fetched = shown.rows = -1;
@@ -156,7 +163,7 @@ show_counts(const AnagoStepDesc *desc, bool index_only, ExplainState *es,
 }
 
 static void
-show_exprs(const AnagoExplain *ex, const AnagoStepDesc *table, const AnagoStepDesc *join)
+show_table_exprs(const AnagoExplain *ex, const AnagoStepDesc *table)
 {
 	anago_explain_expr(ex, "One-Time Filter", table->exprs[ANAGO_EXPRS_GATE]);
 	if (shows_key(table))
@@ -164,6 +171,11 @@ show_exprs(const AnagoExplain *ex, const AnagoStepDesc *table, const AnagoStepDe
 	else
 		anago_explain_expr(ex, "Index Cond", table->exprs[ANAGO_EXPRS_SHOW_COND]);
 	anago_explain_expr(ex, "Filter", table->exprs[ANAGO_EXPRS_FILTER]);
+}
+
+static void
+show_join_exprs(const AnagoExplain *ex, const AnagoStepDesc *join)
+{
 	anago_explain_expr(ex, "Join Filter", join->exprs[ANAGO_EXPRS_JOIN]);
 	anago_explain_expr(ex, "Row Filter", join->exprs[ANAGO_EXPRS_OTHER]);
 }
@@ -182,7 +194,8 @@ anago_step_show(const AnagoOp *op, const AnagoExplain *ex,
 		show_text(step, ex);
 	else
 		show_structured(step, ex);
-	show_exprs(ex, sd, sd);
+	show_table_exprs(ex, sd);
+	show_join_exprs(ex, sd);
 	if (counters != NULL)
 		show_counts(sd, sd->index_only, es, counters);
 	if (text)
@@ -190,7 +203,7 @@ anago_step_show(const AnagoOp *op, const AnagoExplain *ex,
 	ExplainCloseGroup("Step", NULL, true, es);
 }
 
-/* --- several tables --- */
+/* --- several tables, or arms --- */
 
 /*
  * Which they are: with VERBOSE, as there may be a thousand; a table's alias is of
@@ -226,7 +239,71 @@ all_index_only(const AnagoStepDesc *sd)
 	return true;
 }
 
+/* How one arm of an OR looks a table up; `named`: there is one table only. */
+static void
+show_arm(const AnagoExplain *ex, const AnagoStepDesc *arm, bool named)
+{
+	ExplainState *es = ex->es;
+	bool		text = es->format == EXPLAIN_FORMAT_TEXT;
+
+	ExplainOpenGroup("Arm", NULL, true, es);
+	if (text)
+	{
+		anago_explain_indent(es);
+		appendStringInfoString(es->str, access_label(arm->look, arm->index_only));
+		if (named)
+			appendStringInfo(es->str, " using %s", quote_identifier(name_of(arm->indexid)));
+		appendStringInfoChar(es->str, '\n');
+		es->indent++;
+	}
+	else if (named)
+		ExplainPropertyText("Index Name", name_of(arm->indexid), es);
+	show_table_exprs(ex, arm);
+	if (text)
+		es->indent--;
+	ExplainCloseGroup("Arm", NULL, true, es);
+}
+
 /* Conditions are those of the first table; others may differ in what is implied. */
+static void
+show_first_table(const AnagoExplain *ex, const AnagoStepDesc *sd)
+{
+	int			last = anago_desc_last_arm(sd, 0);
+
+	if (last == 0)
+	{
+		show_table_exprs(ex, &sd->members[0]);
+		return;
+	}
+	ExplainOpenGroup("Arms", "Arms", false, ex->es);
+	for (int i = 0; i <= last; i++)
+		show_arm(ex, &sd->members[i], has_arms_alone(sd));
+	ExplainCloseGroup("Arms", "Arms", false, ex->es);
+}
+
+/* The line of text that such a step begins with. */
+static void
+show_append_head(const AnagoOp *op, const AnagoExplain *ex, const AnagoStepDesc *sd)
+{
+	StringInfo	str = ex->es->str;
+	int			ntables = anago_desc_ntables(sd);
+
+	show_head(op, sd, all_index_only(sd), ex->es);
+	appendStringInfo(str, " on %s (", relation_text(ex, sd->scanrelid));
+	if (has_arms_alone(sd))
+		appendStringInfo(str, "%d arms)\n", sd->nmembers);
+	else
+		appendStringInfo(str, "%d tables%s)\n", ntables,
+						 sd->prune.nlevels > 0 ? ", pruned by row" : "");
+}
+
+static void
+show_number(const AnagoStepDesc *sd, ExplainState *es)
+{
+	ExplainPropertyInteger("Number of Tables", NULL, anago_desc_ntables(sd), es);
+	ExplainPropertyBool("Pruned by Row", sd->prune.nlevels > 0, es);
+}
+
 void
 anago_append_show(const AnagoOp *op, const AnagoExplain *ex,
 				  const AnagoStepDesc *sd, const AnagoStepCounts *counters)
@@ -238,21 +315,20 @@ anago_append_show(const AnagoOp *op, const AnagoExplain *ex,
 	ExplainOpenGroup("Step", NULL, true, es);
 	if (text)
 	{
-		show_head(op, sd, index_only, es);
-		appendStringInfo(es->str, " on %s (%d tables%s)\n",
-						 relation_text(ex, sd->scanrelid), sd->nmembers,
-						 sd->prune.nlevels > 0 ? ", pruned by row" : "");
+		show_append_head(op, ex, sd);
 		es->indent++;
 	}
 	else
 	{
 		show_access(op, sd, index_only, es);
 		show_relation(ex, sd->scanrelid);
-		ExplainPropertyInteger("Number of Tables", NULL, sd->nmembers, es);
-		ExplainPropertyBool("Pruned by Row", sd->prune.nlevels > 0, es);
+		if (!has_arms_alone(sd))
+			show_number(sd, es);
 	}
-	show_tables(ex, sd);
-	show_exprs(ex, &sd->members[0], sd);
+	if (!has_arms_alone(sd))
+		show_tables(ex, sd);
+	show_first_table(ex, sd);
+	show_join_exprs(ex, sd);
 	if (counters != NULL)
 		show_counts(sd, index_only, es, counters);
 	if (text)

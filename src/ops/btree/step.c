@@ -4,7 +4,7 @@
  *	  A step: each row that it accepts is probed for in a B-tree index.
  *
  *	  step.c	begin, accept, end
- *	  append.c	the same of a step of several tables
+ *	  append.c	the same of a step of several tables, or arms
  *	  members.c	these tables, and which of them a row is probed for in
  *	  fan.h		one row in all of them
  *	  open.c	what a step has of one table
