@@ -37,6 +37,7 @@ my $half = $rows / 2;
 my %endless = (
 	'reads' => "select count(*) from a x join b on b.aid = x.id join a y on y.k = b.id % $rows join b z on z.aid = y.id and z.pad > y.pad where x.k between 0 and $rows",
 	'partitions' => "select count(*) from a x join p on p.id = x.id join a y on y.k = p.aid % $rows left join p q on q.aid = y.id and q.v > p.v where x.k between 0 and $rows",
+	'an OR' => "select count(*) from a x join b on b.aid = x.id join a y on y.k = b.id % $rows or y.id = b.id % $half join b z on z.aid = y.id and z.pad > y.pad where x.k between 0 and $rows",
 	'rows in order' => "select count(*) from (select x.id from a x join b on b.aid = x.id join a y on y.k = b.id % $rows join b z on z.aid = y.id and z.pad > y.pad where x.k between 0 and $rows order by x.k desc offset 0) s",
 	'the first rows' => "select x.id from a x join b on b.aid = x.id join a y on y.k = b.id % $rows join b z on z.aid = y.id and z.pad > y.pad where x.k between 0 and $rows and x.pad || z.pad < 'a' limit 5",
 	'the first rows in order' => "select x.id from a x join b on b.aid = x.id join a y on y.k = b.id % $rows join b z on z.aid = y.id and z.pad > y.pad where x.k between 0 and $rows and x.pad || z.pad < 'a' order by x.k limit 5",

@@ -1,7 +1,10 @@
-"""OR over several indexes: each row once, whatever is unknown (tables of bounds.py)."""
+"""OR over several indexes: each row once, whatever is unknown (tables of bounds.py,
+and of partitions.py where the inner side of a join is looked up so)."""
 
 from differ.bounds import HIGH
 from differ.kind import Kind
+
+PARTS = ("id", "k", "at")           # columns of tables of partitions.py
 
 
 class Disjunctions(Kind):
@@ -18,7 +21,7 @@ class Disjunctions(Kind):
 
     def make(self) -> str:
         return self.pick(self._scan, self._scan, self._join, self._below,
-                         self._ordered)()
+                         self._ordered, self._inner, self._inner, self._inner)()
 
     def _scan(self) -> str:
         what = self.pick("id, a, b, c", "ctid, id", "t", "count(*), sum(id), sum(a)")
@@ -28,6 +31,49 @@ class Disjunctions(Kind):
         return (f"select t.id, o.id, o.a from bounds t {self.pick('', 'left ')}join "
                 f"bounds o\n    on o.id = t.{self.pick('a', 'b', 'c')} * 7"
                 f"\n where {self._where()}")
+
+    # --- by OR for each row of an outer side ---------------------------------
+
+    def _inner(self) -> str:
+        """Arms are conditions with values of the outer row."""
+        if self.chance(0.5):
+            self.draft.settings["enable_hashjoin"] = "off"
+        table, columns = self.pick(("bounds", HIGH), ("bounds", HIGH), ("by_range", PARTS),
+                                   ("by_list", PARTS), ("by_hash", PARTS), ("one_table", PARTS))
+        on = " or ".join(self._inner_arm(columns) for _ in range(self.rng.randint(2, 4)))
+        on = f"({on})" + self.pick("", "", " and i.id % 7 < 5",
+                                   f" and i.{self.rng.choice(list(columns))} > o.c")
+        low = self.rng.randint(1, 5_000)
+        rows = f"o.id between {self.value(low, 'int')} and {low + self.pick(0, 4, 30)}"
+        far = self.pick("", "", " join bounds j on j.id = i.id % 6000 + 1",
+                        " left join bounds j on j.a = i.id % 60 and j.b = o.b")
+        key = "i.*, j.id, j.b" if far else self.pick("i.*", "i.ctid, i", "i.id")
+        number = self.pick(1, 9, 60)
+        return self.pick(
+            f"select o.id, {key} from bounds o {self.pick('', 'left ')}join {table} i\n    "
+            f"on {on}{far}\n where {rows}",
+            f"select o.id, o.a from bounds o\n where {rows} and {self.pick('', 'not ')}exists "
+            f"(select from {table} i where {on})",
+            f"select o.id, x.n, x.s from bounds o, lateral (select count(*) as n, sum(i.id) "
+            f"as s from bounds p join {table} i\n    on ({on}) where p.id between o.a "
+            f"and o.a + 3) x\n where {rows}",
+            f"select count(*) from (select 1 from bounds o join {table} i\n    on {on}\n "
+            f"where {rows} limit {number}) x",
+            f"select o.id, i.id from (select * from bounds o where {rows} order by o.b, o.id "
+            f"offset 0) o\n left join {table} i on {on}")
+
+    def _inner_arm(self, columns) -> str:
+        column = self.rng.choice(list(columns))
+        value = self.pick("o.a", "o.b", "o.c", "o.id", "o.a + o.b", "nullif(o.a, 7)",
+                          "(o.id % 40)", "o.c::int", self.value(self.rng.randint(0, 60), "int"))
+        arm = self.pick(
+            f"i.{column} = {value}", f"i.{column} = {value}", f"i.{column} = {value}",
+            f"i.{column} in (o.a, {value}, null)", f"i.{column} = any (array[o.a, o.c, o.id % 9])",
+            f"i.{column} between {value} and {value} + {self.pick(0, 1, 5)}",
+            f"i.{column} is null")
+        if self.chance(0.25):
+            arm += f" and i.{self.rng.choice(list(columns))} {self.pick('=', '<', '>=')} o.c"
+        return arm
 
     def _below(self) -> str:
         """In a subquery that is run again with other values; below an outer join."""
