@@ -172,7 +172,7 @@ copy_sources()
 	(
 		cd "$anago_root"
 		tar -cf - --exclude='*.o' --exclude='*.so' --exclude='*.d' \
-			Makefile anago.control anago--*.sql src sql expected specs t ci
+			Makefile anago.control anago--*.sql src sql expected specs t ci README.md
 	) | tar -C "$1" -xf -
 	local sql out
 	for sql in "$1"/sql/*.sql; do
