@@ -4,7 +4,7 @@
 
 layers      a folder of src/ includes only folders below it
 circles     within a folder, files do not include each other in a circle
-versions    PG_VERSION_NUM stands in src/compat.h and nowhere else
+versions    PG_VERSION_NUM stands in src/compat*.h and nowhere else
 length      no source file is longer than MAX_LINES
 functions   no function is longer than MAX_FUNCTION; prints the longest and the median
 whitespace  C is indented by tabs; no blanks at line ends; files end with a newline
@@ -137,8 +137,8 @@ def circles(root):
 
 def versions(root):
     for path in files(root, ".c", ".h", under="src"):
-        if path.name != "compat.h" and "PG_VERSION_NUM" in path.read_text():
-            yield f"{path}: PG_VERSION_NUM belongs in src/compat.h"
+        if not path.name.startswith("compat") and "PG_VERSION_NUM" in path.read_text():
+            yield f"{path}: PG_VERSION_NUM belongs in src/compat*.h"
 
 
 def length(root):

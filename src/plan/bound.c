@@ -28,7 +28,7 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 
-#include "compat.h"
+#include "compat_plan.h"
 #include "guc.h"
 #include "plan/memo.h"
 #include "plan/price.h"

@@ -35,7 +35,7 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/paths.h"
 
-#include "compat.h"
+#include "compat_plan.h"
 #include "plan/memo.h"
 #include "plan/price.h"
 #include "plan/waits.h"

@@ -42,7 +42,7 @@
 #include "nodes/parsenodes.h"
 #include "optimizer/paths.h"
 
-#include "compat.h"
+#include "compat_plan.h"
 #include "guc.h"
 #include "plan/changes.h"
 #include "plan/looks.h"

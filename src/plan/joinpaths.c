@@ -29,7 +29,7 @@
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 
-#include "compat.h"
+#include "compat_plan.h"
 #include "guc.h"
 #include "pipeline/desc.h"
 #include "plan/memo.h"

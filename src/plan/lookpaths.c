@@ -35,7 +35,7 @@
 #include "parser/parsetree.h"
 #include "utils/lsyscache.h"
 
-#include "compat.h"
+#include "compat_plan.h"
 #include "guc.h"
 #include "plan/looks.h"
 #include "plan/paths.h"

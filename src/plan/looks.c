@@ -25,7 +25,7 @@
  */
 #include "postgres.h"
 
-#include "compat.h"
+#include "compat_plan.h"
 #include "plan/create.h"
 #include "plan/looks.h"
 

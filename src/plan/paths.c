@@ -23,7 +23,7 @@
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 
-#include "compat.h"
+#include "compat_plan.h"
 #include "guc.h"
 #include "plan/paths.h"
 

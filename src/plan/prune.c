@@ -21,7 +21,7 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/restrictinfo.h"
 
-#include "compat.h"
+#include "compat_plan.h"
 #include "plan/create.h"
 
 /* --- parameters in place of columns --- */

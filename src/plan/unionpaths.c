@@ -25,7 +25,7 @@
 #include "optimizer/pathnode.h"
 #include "optimizer/restrictinfo.h"
 
-#include "compat.h"
+#include "compat_plan.h"
 #include "guc.h"
 #include "plan/paths.h"
 

@@ -50,7 +50,7 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 
-#include "compat.h"
+#include "compat_plan.h"
 #include "device/device.h"
 #include "guc.h"
 #include "plan/memo.h"

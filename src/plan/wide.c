@@ -44,7 +44,7 @@
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 
-#include "compat.h"
+#include "compat_plan.h"
 #include "plan/create.h"
 
 typedef struct WideColumn

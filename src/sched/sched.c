@@ -47,13 +47,10 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "utils/memutils.h"
 
 #include "sched/room.h"
 #include "sched/sched.h"
-
-/* Tasks are allocated that many at a time. */
-#define TASKS_PER_CHUNK		32
+#include "sched/slab.h"
 
 /* Wanted reads are issued when that many have gathered... */
 #define ISSUE_BATCH			16
@@ -69,7 +66,7 @@ struct AnagoSched
 	AnagoOrder *order;			/* or NULL: rows leave in no order */
 	AnagoSchedPeers peers;		/* feed is NULL: none */
 	int			until_tick;		/* tasks */
-	MemoryContext chunks;		/* of tasks */
+	AnagoSlab	slab;			/* of tasks */
 	uint64		ready_depths;	/* bit d: ready[d] is not empty */
 	AnagoTask  *ready[ANAGO_MAX_DEPTHS];
 	AnagoTask  *stalled[ANAGO_MAX_DEPTHS + 1];	/* by what they wait for */
@@ -80,7 +77,6 @@ struct AnagoSched
 	bool		sleepless;		/* anago_sched_run_ready() */
 	AnagoTask  *emitting;
 	AnagoTask  *running;		/* of meaning while one runs */
-	AnagoTask  *free;
 	AnagoCounts *counts;
 	AnagoSchedOrder ordered;
 };
@@ -269,47 +265,12 @@ finish(AnagoSched *sched, AnagoTask *task)
 	int			depth = task->depth;
 
 	Assert(!task->waiter.waiting && task->waiter.read == NULL);
-	task->state = ANAGO_TASK_FREE;
-	task->next = sched->free;
-	sched->free = task;
+	anago_slab_give(&sched->slab, task);
 	count_out(sched, depth);
 	sched->nlive--;
 	if (task->place != NULL)
 		leave_place(sched, task);
 	unstall(sched, depth);
-}
-
-/* --- memory --- */
-
-static void
-new_chunk(AnagoSched *sched)
-{
-	char	   *chunk = MemoryContextAlloc(sched->chunks,
-										   ANAGO_TASK_SIZE * TASKS_PER_CHUNK);
-
-	for (int i = 0; i < TASKS_PER_CHUNK; i++)
-	{
-		AnagoTask  *task = (AnagoTask *) (chunk + i * ANAGO_TASK_SIZE);
-
-		task->state = ANAGO_TASK_FREE;
-		task->next = sched->free;
-		sched->free = task;
-	}
-}
-
-static void
-forget_tasks(AnagoSched *sched)
-{
-	memset(sched->ready, 0, sizeof(sched->ready));
-	memset(sched->stalled, 0, sizeof(sched->stalled));
-	memset(sched->room.live, 0, sizeof(sched->room.live));
-	sched->ready_depths = 0;
-	sched->room.task_bytes = 0;
-	sched->nlive = sched->nstalled = sched->since_poll = 0;
-	sched->emitting = sched->running = NULL;
-	sched->free = NULL;
-	if (sched->order != NULL)
-		anago_order_reset(sched->order);
 }
 
 /* --- the loop --- */
@@ -461,8 +422,7 @@ anago_sched_begin(int ndepths, AnagoPages *pages, AnagoMemory *memory,
 
 	Assert(ndepths > 0 && ndepths <= ANAGO_MAX_DEPTHS);
 	sched->ndepths = ndepths;
-	sched->chunks = AllocSetContextCreate(CurrentMemoryContext, "anago tasks",
-										  ALLOCSET_DEFAULT_SIZES);
+	anago_slab_init(&sched->slab);
 	sched->room.memory = memory;
 	sched->room.ndepths = ndepths;
 	sched->room.pages = pages;
@@ -491,8 +451,16 @@ anago_sched_expect_rows(AnagoSched *sched, int patience, int64 wanted,
 void
 anago_sched_reset(AnagoSched *sched)
 {
-	forget_tasks(sched);
-	MemoryContextReset(sched->chunks);
+	memset(sched->ready, 0, sizeof(sched->ready));
+	memset(sched->stalled, 0, sizeof(sched->stalled));
+	memset(sched->room.live, 0, sizeof(sched->room.live));
+	sched->ready_depths = 0;
+	sched->room.task_bytes = 0;
+	sched->nlive = sched->nstalled = sched->since_poll = 0;
+	sched->emitting = sched->running = NULL;
+	if (sched->order != NULL)
+		anago_order_reset(sched->order);
+	anago_slab_reset(&sched->slab);
 }
 
 static void
@@ -506,15 +474,8 @@ inherit_place(AnagoSched *sched, AnagoTask *task)
 AnagoTask *
 anago_sched_spawn(AnagoSched *sched, const AnagoTaskOps *ops, int depth)
 {
-	AnagoTask  *task;
+	AnagoTask  *task = anago_slab_take(&sched->slab);
 
-	if (sched->free == NULL)
-		new_chunk(sched);
-	task = sched->free;
-	sched->free = task->next;
-	Assert(task->state == ANAGO_TASK_FREE);
-
-	memset(task, 0, ANAGO_TASK_SIZE);
 	task->ops = ops;
 	task->depth = depth;
 	task->waiter.priority = depth;
