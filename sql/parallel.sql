@@ -130,7 +130,9 @@ select pq_workers('select * from pq_a join pq_b on pq_b.a = pq_a.k where grp < 1
 set parallel_setup_cost = 100;
 select pq_workers('select pq_a.k from pq_a where pq_a.k <= 100');
 select pq_shape('select pq_b.k from pq_a join pq_b on pq_b.a = pq_a.k where pq_a.k <= 100 and pq_costly(v)');
--- Of pages that are in memory only the CPU time is work, whatever core charges.
+-- Of pages that are in memory only the CPU time is work, whatever core charges:
+-- less than it costs to start a worker.
+set parallel_setup_cost = 200;
 set enable_seqscan = off;
 set enable_hashjoin = off;
 set enable_mergejoin = off;

@@ -75,6 +75,9 @@ anago_copy_ph_nullingrels(PlaceHolderVar *dst pg_attribute_unused(),
 #endif
 }
 
+/* 19: a table or join may give aggregates that are computed early. */
+#define ANAGO_HAVE_EAGER_AGGREGATES	(PG_VERSION_NUM >= 190000)
+
 /* 18: disabled node types are counted; before, they add to the cost. */
 static inline void
 anago_copy_disabled_nodes(Path *dst pg_attribute_unused(),

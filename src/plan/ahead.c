@@ -33,8 +33,11 @@ typedef struct PlaceCxt
 {
 	PlannedStmt *stmt;
 	Bitmapset  *of_rows;		/* parameters that rows set, */
-	Bitmapset  *of_initplans;	/* and initplans, */
-	bool		restless;		/* of which one may not be run ahead of demand */
+	Bitmapset  *of_initplans;	/* and initplans */
+	List	   *initplans;		/* of these, the SubPlans; CTEs are not there */
+	int			ninitplans;		/* CTEs are */
+	bool		knows_restless; /* the next is known: */
+	bool		restless;		/* one of them may not be run ahead of demand */
 	List	   *limited;		/* plans of which a LIMIT wants few rows */
 	int			last_id;		/* greatest plan_node_id */
 	bool		changes;		/* some node changes rows */
@@ -140,16 +143,29 @@ see_initplans(const Plan *plan, PlaceCxt *cxt)
 
 	foreach(lc, plan->initPlan)
 	{
-		const SubPlan *initplan = lfirst_node(SubPlan, lc);
+		SubPlan    *initplan = lfirst_node(SubPlan, lc);
 
+		cxt->ninitplans++;
 		if (initplan->subLinkType == CTE_SUBLINK)
 			continue;
 		foreach(param, initplan->setParam)
 			cxt->of_initplans = bms_add_member(cxt->of_initplans, lfirst_int(param));
-		if (!anago_plan_is_calm(cxt->stmt, list_nth(cxt->stmt->subplans,
-													initplan->plan_id - 1)))
-			cxt->restless = true;
+		cxt->initplans = lappend(cxt->initplans, initplan);
 	}
+}
+
+static bool
+has_restless_initplan(PlaceCxt *cxt)
+{
+	ListCell   *lc;
+
+	if (!cxt->knows_restless)
+		foreach(lc, cxt->initplans)
+			cxt->restless |= !anago_plan_is_calm(cxt->stmt,
+												 list_nth(cxt->stmt->subplans,
+														  ((SubPlan *) lfirst(lc))->plan_id - 1));
+	cxt->knows_restless = true;
+	return cxt->restless;
 }
 
 /* Walker: parameters that rows set for their subqueries. */
@@ -231,8 +247,6 @@ see_node(Plan *plan, PlaceCxt *cxt)
 {
 	cxt->last_id = Max(cxt->last_id, plan->plan_node_id);
 	see_initplans(plan, cxt);
-	(void) see_subplans((Node *) plan->targetlist, cxt);
-	(void) see_subplans((Node *) plan->qual, cxt);
 	if (IsA(plan, Limit))
 		see_limit((const Limit *) plan, cxt);
 	cxt->changes |= IsA(plan, ModifyTable);
@@ -244,6 +258,15 @@ see_node(Plan *plan, PlaceCxt *cxt)
 			cxt->of_rows = bms_add_member(cxt->of_rows,
 										  lfirst_node(NestLoopParam, lc)->paramno);
 	}
+	return plan;
+}
+
+/* And of its expressions, where there are subplans that are no initplans. */
+static Plan *
+see_expressions(Plan *plan, PlaceCxt *cxt)
+{
+	(void) see_subplans((Node *) plan->targetlist, cxt);
+	(void) see_subplans((Node *) plan->qual, cxt);
 	return plan;
 }
 
@@ -348,14 +371,14 @@ most_of_inner(const NestLoop *loop)
  * asked for by another one: where there is one, none is.
  */
 static bool
-asks_restless(const Plan *plan, const PlaceCxt *cxt)
+asks_restless(const Plan *plan, PlaceCxt *cxt)
 {
-	return cxt->restless && bms_overlap(plan->extParam, cxt->of_initplans);
+	return bms_overlap(plan->extParam, cxt->of_initplans) && has_restless_initplan(cxt);
 }
 
 /* May its rows be asked for ahead of demand? */
 static bool
-may_run_ahead(const Plan *plan, const PlaceCxt *cxt)
+may_run_ahead(const Plan *plan, PlaceCxt *cxt)
 {
 	return !asks_restless(plan, cxt) && anago_plan_is_calm(cxt->stmt, plan);
 }
@@ -389,7 +412,7 @@ place_at_scan(Plan *scan, PlaceCxt *cxt)
 	List	   *qual;
 	Plan	   *ahead;
 
-	if (!is_worth_it(scan, cxt) || asks_restless(scan, cxt) ||
+	if (!is_worth_it(scan, cxt) || !anago_can_cut(scan) || asks_restless(scan, cxt) ||
 		!anago_cut_scan(&looks, scan, &targetlist, &qual))
 		return scan;
 	ahead = make_ahead(cxt, scan, &looks, targetlist);
@@ -456,6 +479,8 @@ anago_place_looks(PlannedStmt *stmt, bool may_cut)
 	if (stmt->planTree == NULL)
 		return;
 	visit_stmt(see_node, &cxt);
+	if (list_length(stmt->subplans) > cxt.ninitplans)
+		visit_stmt(see_expressions, &cxt);
 	if (!bms_is_empty(cxt.of_rows) || cxt.changes)
 		visit_stmt(place_at, &cxt);
 }

@@ -9,11 +9,11 @@
  * price.c will say is found with a few multiplications, and core's own
  * add_path_precheck() compares it with all paths of the relation, as it does for core's joins.
  *
- * A probe costs at least the descent, which saves nothing, less the operator
- * that a merged step saves; where all of its matches are wanted, also what
- * the price keeps whatever overlaps: CPU time, and for each page the least that
+ * A probe costs at least the descent, less the operator that a merged step
+ * saves, and for the matches that core's probe looks for what the price keeps
+ * whatever overlaps: CPU time, cached pages, and for each other page the least that
  * one costs (waits.c).  Where an index dive could say that there are fewer
- * matches, the latter does not count, and where one has said that there are fewer
+ * matches, these do not count, and where one has said that there are fewer
  * probes, these count.  (The bound need not be close.  It must never be above
  * the price: then plans are what they were without it.)
  *
@@ -23,6 +23,9 @@
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
+
+#include <float.h>
+#include <math.h>
 
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
@@ -35,15 +38,7 @@
 #include "plan/waits.h"
 
 /* Of what the price says, what may be lost to its rounding. */
-#define ANAGO_BOUND_SLACK	0.95
-
-/* Of core's charge for the pages of a probe, what ours is at least. */
-static Cost
-least_io(PlannerInfo *root, const AnagoPathStep *step)
-{
-	return anago_step_io(root, step) *
-		anago_least_share(anago_step_inner(step)->parent);
-}
+#define ANAGO_BOUND_SLACK	0.98
 
 /* Might its index say that so many probes find something else than core believes? */
 static bool
@@ -64,29 +59,66 @@ least_startup(const AnagoPathStep *step)
 	return Min(anago_step_inner(step)->startup_cost, step->ipath->path.startup_cost);
 }
 
-/* What one probe costs at least, as core sees its matches, without startup. */
+/*
+ * Of all matches, the part that core's probes of so many rows look for at least,
+ * and, in `joined`, the part that the join's conditions are tested of: those that stop
+ * at the first one see some of them (final_cost_nestloop).
+ */
+static double
+least_part(const Path *inner, double rows, JoinType jointype,
+		   const JoinPathExtraData *extra, double *joined)
+{
+	double		matched;
+
+	*joined = 1.0;
+	if (jointype != JOIN_SEMI && jointype != JOIN_ANTI && !extra->inner_unique)
+		return 1.0;
+	matched = rint(rows * extra->semifactors.outer_match_frac) / rows;
+	*joined = matched * Min(2.0 / (extra->semifactors.match_count + 1.0), 1.0);
+	return *joined + (1.0 - matched) / Max(inner->rows, 1.0);
+}
+
+/*
+ * Of core's charge for the pages of a probe, what the price may leave out.  Where
+ * there are other probes than core believes, their pages are counted anew.
+ */
 static Cost
-least_run(PlannerInfo *root, const AnagoPathStep *step, double rows,
-		  JoinType jointype, bool inner_unique)
+most_saved(PlannerInfo *root, const AnagoPathStep *step, bool other_probes)
+{
+	Cost		io = anago_step_io(root, step);
+
+	return other_probes ? io : io * anago_step_cold(root, step) *
+		(1.0 - anago_least_share(anago_step_inner(step)->parent));
+}
+
+/* What one of so many probes costs at least, as core sees its matches. */
+static Cost
+least_probe(PlannerInfo *root, const AnagoPathStep *step, double rows,
+			bool other_probes, JoinType jointype, const JoinPathExtraData *extra)
 {
 	const Path *inner = anago_step_inner(step);
 	Cost		run = inner->total_cost - inner->startup_cost;
+	double		joined;
+	Cost		probe;
+	Cost		saved;
 
-	if (step->several != NULL || inner_unique || is_in_doubt(step, rows) ||
-		(jointype != JOIN_INNER && jointype != JOIN_LEFT))
-		return 0;
-	return Max(run - anago_step_io(root, step), 0) + least_io(root, step);
+	if (step->several != NULL || is_in_doubt(step, rows))
+		return least_startup(step);
+	run *= least_part(inner, rows, jointype, extra, &joined);
+	probe = inner->startup_cost + run + joined * inner->rows * cpu_tuple_cost;
+	saved = most_saved(root, step, other_probes) *
+		Min(probe / Max(inner->total_cost, DBL_MIN), 1.0);
+	return Max(probe - saved, 0);
 }
 
 /* The bound for `outer` and a step, in one process. */
 static Cost
 least_cost(PlannerInfo *root, const Path *outer, const AnagoPathStep *step,
-		   JoinType jointype, bool inner_unique)
+		   JoinType jointype, const JoinPathExtraData *extra)
 {
 	double		rows = Max(outer->rows, 1.0);
 	double		loops = Max(anago_own_rows(outer), 1.0);
-	Cost		probe = least_startup(step) +
-		least_run(root, step, rows, jointype, inner_unique);
+	Cost		probe = least_probe(root, step, rows, loops != rows, jointype, extra);
 
 	return outer->total_cost + ANAGO_BOUND_SLACK *
 		Max(Min(rows, loops) * probe - rows * cpu_operator_cost, 0);
@@ -107,19 +139,22 @@ twin_may_win(PlannerInfo *root, RelOptInfo *joinrel, const Path *outer,
 bool
 anago_join_may_win(PlannerInfo *root, RelOptInfo *joinrel, const Path *outer,
 				   const AnagoPathStep *step, JoinType jointype,
-				   bool inner_unique, List *pathkeys, Relids required,
-				   bool partial)
+				   const JoinPathExtraData *extra, List *pathkeys,
+				   Relids required, bool partial)
 {
 	const Path *inner = anago_step_inner(step);
+	Cost		startup = outer->startup_cost + inner->startup_cost;
 	Cost		least;
 
 	if (anago_debug_force)
 		return true;
-	least = least_cost(root, outer, step, jointype, inner_unique);
+	least = least_cost(root, outer, step, jointype, extra);
+
+	/* where all rows are taken, to begin soon is worth nothing */
+	if (required == NULL && !anago_may_stop(root, pathkeys))
+		startup = Max(startup, least);
 	if (!partial &&
-		anago_path_precheck(joinrel, outer, inner,
-							outer->startup_cost + inner->startup_cost, least,
-							pathkeys, required))
+		anago_path_precheck(joinrel, outer, inner, startup, least, pathkeys, required))
 		return true;
 	return required == NULL &&
 		twin_may_win(root, joinrel, outer, inner, least, pathkeys);

@@ -38,7 +38,6 @@
 #include "compat_plan.h"
 #include "plan/memo.h"
 #include "plan/price.h"
-#include "plan/waits.h"
 
 /*
  * Settings of costs beyond all measure lead to infinite ones, and the difference
@@ -101,9 +100,7 @@ anago_cost_scan(PlannerInfo *root, AnagoPath *apath)
 	path->startup_cost = from->startup_cost + ANAGO_SETUP_PAGES * random_page;
 	path->total_cost = path->startup_cost + price.ours;
 	defer_setup(root, apath, from);
-	apath->ramp = anago_ramp_of_step(1, random_page,
-									 anago_gain(from->parent),
-									 price.core - price.ours);
+	apath->ramp = anago_ramp_of_step(root, 1, from->parent, price.core - price.ours);
 	anago_add_ramp(root, apath, NIL);
 	mend_cost(path, from);
 	keep_whole(apath, price.shared);
@@ -209,8 +206,7 @@ anago_cost_join(PlannerInfo *root, AnagoPath *apath, const NestPath *nest,
 	path->total_cost = Max(outer->total_cost + price.ours, path->startup_cost) +
 		rerun_cost(path, cost.probes, setup);
 	defer_setup(root, apath, stock);
-	apath->ramp = anago_ramp_of_step(list_length(apath->steps), random_page,
-									 anago_gain(inner->parent),
+	apath->ramp = anago_ramp_of_step(root, list_length(apath->steps), inner->parent,
 									 price.core - price.ours + Max(setup, 0));
 	anago_add_ramp(root, apath, NIL);
 	mend_cost(path, stock);

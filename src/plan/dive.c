@@ -435,24 +435,16 @@ cold_share_of_table(PlannerInfo *root, const IndexPath *ipath)
 	return 1.0 - cached / (leaves + entries * visited);
 }
 
-static double
-cold_share_of_tables(PlannerInfo *root, List *ipaths)
+double
+anago_cold_share(PlannerInfo *root, List *ipaths)
 {
 	int			n = Min(list_length(ipaths), ANAGO_COLD_TABLES);
 	double		sum = 0;
 
+	if (anago_debug_force || !anago_residency)
+		return 1.0;
 	for (int i = 0; i < n; i++)
 		sum += cold_share_of_table(root, list_nth(ipaths,
 												  i * list_length(ipaths) / n));
 	return sum / n;
-}
-
-double
-anago_cold_share(PlannerInfo *root, List *ipaths, AnagoStepFacts *facts)
-{
-	if (anago_debug_force || !anago_residency)
-		return 1.0;
-	if (facts->cold < 0)
-		facts->cold = cold_share_of_tables(root, ipaths);
-	return facts->cold;
 }

@@ -58,7 +58,6 @@ extern void anago_dive(PlannerInfo *root, const IndexPath *ipath,
  * Of the pages that index paths of some tables read, the share that is not
  * cached: of the heap and of the index, by how many pages of each they read.
  */
-extern double anago_cold_share(PlannerInfo *root, List *ipaths,
-							   AnagoStepFacts *facts);
+extern double anago_cold_share(PlannerInfo *root, List *ipaths);
 
 #endif							/* ANAGO_DIVE_H */

@@ -22,9 +22,11 @@
 #include "postgres.h"
 
 #include "access/transam.h"
+#include "catalog/pg_proc.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
+#include "utils/lsyscache.h"
 
 #include "compat.h"
 #include "plan/memo.h"
@@ -33,6 +35,7 @@
 typedef struct EffectsContext
 {
 	PlannerInfo *root;
+	bool		functions;		/* look for volatile ones as well */
 	bool		reads_cte;		/* there is a CTE, to be looked at apart */
 } EffectsContext;
 
@@ -82,6 +85,20 @@ sample_has_effects(const TableSampleClause *sample)
 	return sample != NULL && sample->tsmhandler >= FirstNormalObjectId;
 }
 
+static bool
+is_volatile(Oid funcid, void *context)
+{
+	return func_volatile(funcid) == PROVOLATILE_VOLATILE;
+}
+
+/* As contain_volatile_functions() sees one node of a query's tree. */
+static bool
+calls_volatile(Node *node)
+{
+	return IsA(node, NextValueExpr) ||
+		check_functions_in_node(node, is_volatile, NULL);
+}
+
 /*
  * Walker: does it lock or change rows, at any level?  Or call a volatile
  * function where contain_volatile_functions() does not look?
@@ -91,6 +108,8 @@ effects_walker(Node *node, EffectsContext *context)
 {
 	if (node == NULL)
 		return false;
+	if (context->functions && calls_volatile(node))
+		return true;
 	if (IsA(node, RestrictInfo))
 		return effects_walker((Node *) ((RestrictInfo *) node)->clause, context);
 	if (IsA(node, RangeTblEntry))
@@ -122,20 +141,15 @@ effects_walker(Node *node, EffectsContext *context)
 static bool
 ctes_have_effects(PlannerInfo *root)
 {
-	EffectsContext context = {.root = root};
+	EffectsContext context = {.root = root,.functions = true};
 
 	for (PlannerInfo *level = root; level; level = level->parent_root)
 	{
 		ListCell   *lc;
 
 		foreach(lc, level->parse->cteList)
-		{
-			Node	   *query = lfirst_node(CommonTableExpr, lc)->ctequery;
-
-			if (contain_volatile_functions(query) ||
-				effects_walker(query, &context))
+			if (effects_walker(lfirst_node(CommonTableExpr, lc)->ctequery, &context))
 				return true;
-		}
 	}
 	return false;
 }
@@ -159,17 +173,19 @@ branches_have_effects(PlannerInfo *root, EffectsContext *context)
 	return false;
 }
 
-/* Anything at all in this query level, as the planner has made it? */
+/*
+ * Anything at all in this query level, as the planner has made it?  Its own CTEs are
+ * in it; join aliases are where they are used.
+ */
 static bool
 level_has_effects(PlannerInfo *root)
 {
-	EffectsContext context = {.root = root};
+	EffectsContext context = {.root = root,.functions = true};
 
-	return contain_volatile_functions((Node *) root->parse) ||
-		query_tree_walker(root->parse, effects_walker, &context,
-						  QTW_EXAMINE_RTES_BEFORE) ||
+	return query_tree_walker(root->parse, effects_walker, &context,
+							 QTW_EXAMINE_RTES_BEFORE | QTW_IGNORE_JOINALIASES) ||
 		branches_have_effects(root, &context) ||
-		(context.reads_cte && ctes_have_effects(root));
+		(context.reads_cte && ctes_have_effects(root->parent_root));
 }
 
 /*
@@ -189,6 +205,14 @@ is_harmless(PlannerInfo *root)
 	return memo->effects == ANAGO_NO;
 }
 
+/* Of an expression: is there nothing in it that reads or writes? */
+static bool
+is_without_queries(const PlannerInfo *root, const Node *node)
+{
+	return root->glob->subplans == NIL && root->glob->paramExecTypes == NIL &&
+		(IsA(node, List) || IsA(node, RestrictInfo));
+}
+
 /* Would it be seen that this is evaluated ahead of demand? */
 bool
 anago_has_effects(PlannerInfo *root, Node *node)
@@ -197,7 +221,11 @@ anago_has_effects(PlannerInfo *root, Node *node)
 
 	if (node == NULL || is_harmless(root))
 		return false;
-	if (contain_volatile_functions(node) || effects_walker(node, &context))
+	if (contain_volatile_functions(node))
+		return true;
+	if (is_without_queries(root, node))
+		return false;
+	if (effects_walker(node, &context))
 		return true;
 	return context.reads_cte && ctes_have_effects(root);
 }

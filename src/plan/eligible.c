@@ -23,7 +23,7 @@
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
-#include "compat.h"
+#include "compat_plan.h"
 #include "guc.h"
 #include "plan/paths.h"
 
@@ -74,7 +74,21 @@ has_unsupported(Node *node, void *context)
 bool
 anago_exprs_eligible(List *exprs)
 {
-	return exprs == NIL || !has_unsupported((Node *) exprs, NULL);
+	return !ANAGO_HAVE_EAGER_AGGREGATES || exprs == NIL ||
+		!has_unsupported((Node *) exprs, NULL);
+}
+
+/* What is asked of a table: columns, and placeholders. */
+static bool
+output_eligible(PlannerInfo *root, List *exprs)
+{
+	ListCell   *lc;
+
+	foreach(lc, exprs)
+		if (!IsA(lfirst(lc), Var))
+			return anago_exprs_eligible(exprs) &&
+				!anago_has_effects(root, (Node *) exprs);
+	return true;
 }
 
 /* A table that a step can probe, as far as the table itself is concerned. */
@@ -94,9 +108,7 @@ anago_rel_eligible(PlannerInfo *root, RelOptInfo *rel)
 		!is_heap(rte->relid))
 		return false;
 
-	/* What anything above needs of it: columns, and placeholders. */
-	return anago_exprs_eligible(rel->reltarget->exprs) &&
-		!anago_has_effects(root, (Node *) rel->reltarget->exprs);
+	return output_eligible(root, rel->reltarget->exprs);
 }
 
 /*
@@ -107,6 +119,18 @@ bool
 anago_quals_eligible(PlannerInfo *root, List *rinfos)
 {
 	return anago_exprs_eligible(rinfos) && !anago_has_effects(root, (Node *) rinfos);
+}
+
+/*
+ * Is an index clause one of the relation's own conditions, which are looked at
+ * anyway, as it is?
+ */
+static bool
+is_own_condition(const IndexPath *ipath, const IndexClause *iclause)
+{
+	return ipath->path.param_info == NULL &&
+		list_length(iclause->indexquals) == 1 &&
+		linitial(iclause->indexquals) == iclause->rinfo;
 }
 
 static bool
@@ -127,7 +151,8 @@ index_clauses_eligible(PlannerInfo *root, IndexPath *ipath)
 				!IsA(clause, NullTest) && !IsA(clause, RowCompareExpr))
 				return false;
 		}
-		if (!anago_quals_eligible(root, iclause->indexquals))
+		if (!is_own_condition(ipath, iclause) &&
+			!anago_quals_eligible(root, iclause->indexquals))
 			return false;
 	}
 	return true;

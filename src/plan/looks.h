@@ -60,8 +60,11 @@ extern void anago_ahead_init(const CustomScanMethods *methods);
  */
 extern void anago_place_looks(PlannedStmt *stmt, bool may_cut);
 
+/* subplans.c: might anago_cut_scan() find something to do?  A cheap test. */
+extern bool anago_can_cut(const Plan *scan);
+
 /*
- * subplans.c: does this scan evaluate subqueries whose looks are in `looks` now?
+ * Of such a scan: does it evaluate subqueries whose looks are in `looks` now?
  * Then it does no longer: what was its target list, and what is left of its filter,
  * is to be evaluated above it, over Vars of OUTER_VAR.
  */

@@ -258,7 +258,7 @@ static List *
 remake_members(PlannerInfo *root, RelOptInfo *parent, RelOptInfo *rel, Relids required)
 {
 	Path	   *from;
-	List	   *members = cheapest_members(root, parent, anago_remake_paths(root, rel),
+	List	   *members = cheapest_members(root, parent, anago_remake_paths(root, rel, NIL),
 										   required, &from);
 
 	if (members != NIL)

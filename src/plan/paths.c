@@ -80,7 +80,7 @@ anago_make_step(IndexPath *ipath, JoinType jointype)
  * A pipeline may run in a worker where all that is evaluated in it may.  Of
  * a relation's or join's own conditions and output, consider_parallel says so,
  * and for a join it implies the same of both sides.  The index paths' own flag
- * does not count: those of anago_remake_index_paths() never have it.
+ * does not count: those of anago_remake_paths() never have it.
  */
 AnagoPath *
 anago_make_path(RelOptInfo *rel, Path *source, List *steps,
@@ -105,8 +105,9 @@ anago_make_path(RelOptInfo *rel, Path *source, List *steps,
 	{
 		AnagoPathStep *step = lfirst(lc);
 
-		cpath->custom_paths = list_concat(cpath->custom_paths,
-										  anago_step_ipaths(step));
+		cpath->custom_paths = step->several ?
+			list_concat(cpath->custom_paths, step->members) :
+			lappend(cpath->custom_paths, step->ipath);
 	}
 
 	apath->source = source;
@@ -212,10 +213,11 @@ is_mentioned(const IndexOptInfo *index, const Bitmapset *attnos)
 	return false;
 }
 
-/* Is there an index that some restriction may use? */
-static bool
-may_match_index(RelOptInfo *rel)
+/* The indexes that some restriction may use. */
+static List *
+mentioned_indexes(const RelOptInfo *rel)
 {
+	List	   *result = NIL;
 	Bitmapset  *attnos = NULL;
 	ListCell   *lc;
 
@@ -226,36 +228,47 @@ may_match_index(RelOptInfo *rel)
 	foreach(lc, rel->indexlist)
 	{
 		if (is_mentioned(lfirst_node(IndexOptInfo, lc), attnos))
-			return true;
+			result = lappend(result, lfirst(lc));
 	}
-	return false;
+	return result;
 }
 
-/* All paths by indexes that core can think of, and not just those that won. */
+/*
+ * All paths by indexes that core can think of, and not just those that won.
+ * If it's for some indexes alone, none takes values of other relations, and none has
+ * an order: those that have an order which is of use are still there.
+ */
 List *
-anago_remake_paths(PlannerInfo *root, RelOptInfo *rel)
+anago_remake_paths(PlannerInfo *root, RelOptInfo *rel, List *indexes)
 {
-	List	   *pathlist = rel->pathlist;
-	List	   *partial_pathlist = rel->partial_pathlist;
-	bool		consider_parallel = rel->consider_parallel;
+	List	   *query_pathkeys = root->query_pathkeys;
+	List	   *group_pathkeys = root->group_pathkeys;
+	RelOptInfo	whole = *rel;
 	List	   *found;
 
 	rel->pathlist = NIL;
 	rel->partial_pathlist = NIL;
 	rel->consider_parallel = false;
+	if (indexes != NIL)
+	{
+		rel->indexlist = indexes;
+		rel->joininfo = NIL;
+		rel->has_eclass_joins = false;
+		root->query_pathkeys = NIL;
+		root->group_pathkeys = NIL;
+	}
 	create_index_paths(root, rel);
 	found = rel->pathlist;
 
-	rel->pathlist = pathlist;
-	rel->partial_pathlist = partial_pathlist;
-	rel->consider_parallel = consider_parallel;
+	rel->pathlist = whole.pathlist;
+	rel->partial_pathlist = whole.partial_pathlist;
+	rel->consider_parallel = whole.consider_parallel;
+	rel->indexlist = whole.indexlist;
+	rel->joininfo = whole.joininfo;
+	rel->has_eclass_joins = whole.has_eclass_joins;
+	root->query_pathkeys = query_pathkeys;
+	root->group_pathkeys = group_pathkeys;
 	return found;
-}
-
-List *
-anago_remake_index_paths(PlannerInfo *root, RelOptInfo *rel)
-{
-	return anago_collect_index_paths(anago_remake_paths(root, rel));
 }
 
 /* Of these, the index paths that could be the one step of a scan. */
@@ -282,21 +295,21 @@ scan_candidates(List *ipaths)
 	return result;
 }
 
-/* Might paths by an index matter to a table? */
-bool
-anago_is_worth_remaking(RelOptInfo *rel)
+/* Indexes by which paths might matter to a table. */
+List *
+anago_worth_remaking(const RelOptInfo *rel)
 {
 	return rel->baserestrictinfo != NIL &&
-		(rel->pages >= ANAGO_MIN_PAGES || anago_debug_force) &&
-		may_match_index(rel);
+		(rel->pages >= ANAGO_MIN_PAGES || anago_debug_force) ?
+		mentioned_indexes(rel) : NIL;
 }
 
 /*
  * Did core drop all index paths of a table where they might matter?  Those
  * that are in the list but not worth trying say that none is.
  */
-static bool
-should_remake(RelOptInfo *rel, List *ipaths)
+static List *
+indexes_to_remake(const RelOptInfo *rel, List *ipaths)
 {
 	ListCell   *lc;
 
@@ -305,9 +318,9 @@ should_remake(RelOptInfo *rel, List *ipaths)
 		IndexPath  *ipath = lfirst(lc);
 
 		if (ipath->path.param_info == NULL && ipath->indexclauses != NIL)
-			return false;
+			return NIL;
 	}
-	return anago_is_worth_remaking(rel);
+	return anago_worth_remaking(rel);
 }
 
 static AnagoPath *
@@ -398,19 +411,20 @@ anago_add_scan_paths(PlannerInfo *root, RelOptInfo *rel)
 {
 	List	   *ipaths = anago_collect_index_paths(rel->pathlist);
 	List	   *candidates = scan_candidates(ipaths);
-	bool		remake = should_remake(rel, ipaths);
+	List	   *remake = indexes_to_remake(rel, ipaths);
 	ListCell   *lc;
 
-	if (candidates == NIL && !remake)
+	if (candidates == NIL && remake == NIL)
 		anago_why_not(root, rel, InvalidOid, ipaths == NIL ?
 					  "no condition or order that an index could serve" :
 					  "too few pages to wait for, or conditions with values of other tables only");
-	if ((candidates == NIL && !remake) || !may_have_paths(root, rel))
+	if ((candidates == NIL && remake == NIL) || !may_have_paths(root, rel))
 		return;
 
-	if (remake)
+	if (remake != NIL)
 		candidates = list_concat(candidates,
-								 scan_candidates(anago_remake_index_paths(root, rel)));
+								 scan_candidates(anago_collect_index_paths(
+												 anago_remake_paths(root, rel, remake))));
 	foreach(lc, candidates)
 	{
 		IndexPath  *ipath = lfirst(lc);

@@ -137,7 +137,6 @@ extern bool anago_source_eligible(PlannerInfo *root, Relids relids);
 
 /* paths.c */
 extern List *anago_collect_index_paths(List *pathlist);
-extern List *anago_remake_index_paths(PlannerInfo *root, RelOptInfo *rel);
 extern AnagoPathStep *anago_make_step(IndexPath *ipath, JoinType jointype);
 extern AnagoPath *anago_make_path(RelOptInfo *rel, Path *source, List *steps,
 								  const CustomPathMethods *methods);
@@ -145,8 +144,8 @@ extern void anago_force_cost(AnagoPath *path);
 extern void anago_submit_path(PlannerInfo *root, RelOptInfo *rel, AnagoPath *path);
 extern void anago_drop_core_paths(RelOptInfo *rel);
 extern void anago_add_scan_paths(PlannerInfo *root, RelOptInfo *rel);
-extern List *anago_remake_paths(PlannerInfo *root, RelOptInfo *rel);
-extern bool anago_is_worth_remaking(RelOptInfo *rel);
+extern List *anago_worth_remaking(const RelOptInfo *rel);
+extern List *anago_remake_paths(PlannerInfo *root, RelOptInfo *rel, List *indexes);
 
 /* arms.c: the OR of a bitmap scan, alone or with other conditions; or NULL */
 extern BitmapOrPath *anago_find_or(const Path *path);
@@ -230,8 +229,8 @@ extern void anago_cost_partial(AnagoPath *path);
 
 /* ramp.c: may what is above stop before the last row? */
 extern bool anago_may_stop(const PlannerInfo *root, List *pathkeys);
-extern Cost anago_ramp_of_step(int nsteps, Cost random_page, double gain,
-							   Cost saved);
+extern Cost anago_ramp_of_step(const PlannerInfo *root, int nsteps,
+							   const RelOptInfo *rel, Cost saved);
 extern void anago_add_ramp(const PlannerInfo *root, AnagoPath *path,
 						   List *pathkeys);
 
@@ -244,7 +243,7 @@ extern void anago_price_first_rows(PlannerInfo *root, AnagoPath *path);
  */
 extern bool anago_join_may_win(PlannerInfo *root, RelOptInfo *joinrel,
 							   const Path *outer, const AnagoPathStep *step,
-							   JoinType jointype, bool inner_unique,
+							   JoinType jointype, const JoinPathExtraData *extra,
 							   List *pathkeys, Relids required, bool partial);
 
 /* create.c */

@@ -267,16 +267,15 @@ price_scan(const AnagoPathStep *step, Cost cpu, const ScanIo *io, double tuples)
 {
 	const RelOptInfo *rel = step->ipath->path.parent;
 	double		random_page;
-	double		seq_page;
 	Cost		waits = io->random * step->cold;
 	Cost		work;
-	AnagoPrice		price;
+	Cost		waited = anago_overlapped(rel, waits, &work);
+	AnagoPrice	price;
 
-	anago_page_costs(rel, &random_page, &seq_page);
-	work = anago_page_cpu(rel, waits) +
-		visit_cpu(step->ipath, io, random_page, tuples);
+	anago_page_costs(rel, &random_page, NULL);
+	work += visit_cpu(step->ipath, io, random_page, tuples);
 	price.core = cpu + io->sequential + io->random;
-	price.ours = price.core - waits + anago_overlapped(rel, waits) + work;
+	price.ours = price.core - waits + waited + work;
 	price.shared = cpu + work;
 	price.resident = resident_cost(rel, io->random - waits);
 	return price;
@@ -312,6 +311,14 @@ price_dived_scan(PlannerInfo *root, const AnagoPathStep *step, double correlated
 					  &io, tuples);
 }
 
+double
+anago_step_cold(PlannerInfo *root, const AnagoPathStep *step)
+{
+	if (step->facts->cold < 0)
+		step->facts->cold = anago_cold_share(root, anago_step_ipaths(step));
+	return step->facts->cold;
+}
+
 AnagoPrice
 anago_price_scan(PlannerInfo *root, AnagoPathStep *step)
 {
@@ -321,7 +328,7 @@ anago_price_scan(PlannerInfo *root, AnagoPathStep *step)
 	ScanIo		split;
 	AnagoPrice	price;
 
-	step->cold = anago_cold_share(root, list_make1(step->ipath), step->facts);
+	step->cold = anago_step_cold(root, step);
 	split_scan_io(root, step->ipath, io, &split);
 	price = price_scan(step, run - io, &split, tuples_fetched(step->ipath));
 	respect_bitmap(root, step, 1.0, &price);
@@ -345,7 +352,7 @@ anago_resident_cost(PlannerInfo *root, const AnagoPathStep *step)
 
 	split_scan_io(root, ipath, probe_io(root, ipath), &split);
 	return resident_cost(ipath->path.parent, split.random *
-						 (1.0 - anago_cold_share(root, list_make1(ipath), step->facts)));
+						 (1.0 - anago_step_cold(root, step)));
 }
 
 AnagoPrice
@@ -388,7 +395,9 @@ is_soon_cached(const AnagoPathStep *step, double probes)
 	double		pages = 0;
 	ListCell   *lc;
 
-	foreach(lc, anago_step_ipaths(step))
+	if (step->several == NULL)
+		pages = (double) step->ipath->path.parent->pages + step->ipath->indexinfo->pages;
+	foreach(lc, step->members)
 	{
 		const IndexPath *ipath = lfirst(lc);
 
@@ -416,15 +425,15 @@ add_table(const IndexPath *ipath, Cost io, double cold, ProbedPages *sum)
 {
 	const RelOptInfo *rel = ipath->path.parent;
 	double		random_page;
-	double		seq_page;
 	Cost		waits;
+	Cost		waited;
 	Cost		work;
 
-	anago_page_costs(rel, &random_page, &seq_page);
+	anago_page_costs(rel, &random_page, NULL);
 	waits = waits_of_step(ipath, io, random_page) * cold;
-	work = anago_page_cpu(rel, waits);
+	waited = anago_overlapped(rel, waits, &work);
 	sum->work += work;
-	sum->saved += waits - anago_overlapped(rel, waits) - work;
+	sum->saved += waits - waited - work;
 	sum->resident += resident_cost(rel, io - waits);
 }
 
@@ -545,7 +554,7 @@ anago_price_step(PlannerInfo *root, AnagoPathStep *step,
 {
 	AnagoPrice	price;
 
-	step->cold = anago_cold_share(root, anago_step_ipaths(step), step->facts);
+	step->cold = anago_step_cold(root, step);
 	price = price_step(root, step, core, setup);
 	if (step->several != NULL)
 		return price;

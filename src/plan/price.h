@@ -35,6 +35,9 @@ typedef struct AnagoProbesCost
 /* Core's charge for the pages of one probe of a step, in all its tables. */
 extern Cost anago_step_io(PlannerInfo *root, const AnagoPathStep *step);
 
+/* Of those pages, the share that may have to be waited for. */
+extern double anago_step_cold(PlannerInfo *root, const AnagoPathStep *step);
+
 /* The first step, without startup. */
 extern AnagoPrice anago_price_scan(PlannerInfo *root, AnagoPathStep *step);
 

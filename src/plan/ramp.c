@@ -64,16 +64,25 @@ anago_may_stop(const PlannerInfo *root, List *pathkeys)
 		(parse->hasAggs && parse->groupClause == NIL))
 		return false;
 	if (root->query_pathkeys != NIL)
-		return pathkeys_contained_in(root->query_pathkeys, pathkeys);
+		return pathkeys != NIL &&
+			pathkeys_contained_in(root->query_pathkeys, pathkeys) &&
+			/* what sorts groups, or what windows give, takes all rows */
+			pathkeys_contained_in(root->sort_pathkeys, pathkeys);
 	return parse->groupClause == NIL && parse->groupingSets == NIL &&
 		parse->distinctClause == NIL && !parse->hasWindowFuncs;
 }
 
 Cost
-anago_ramp_of_step(int nsteps, Cost random_page, double gain, Cost saved)
+anago_ramp_of_step(const PlannerInfo *root, int nsteps, const RelOptInfo *rel,
+				   Cost saved)
 {
-	double		reads = READING_DEPTHS * ANAGO_PATIENCE_FOR_A_STEP * log(gain);
+	double		random_page;
+	double		reads;
 
+	if (root->tuple_fraction <= 0)
+		return 0;
+	anago_page_costs(rel, &random_page, NULL);
+	reads = READING_DEPTHS * ANAGO_PATIENCE_FOR_A_STEP * log(anago_gain(rel));
 	/* n * n, less what the steps before have already */
 	reads *= 2 * nsteps - 1;
 	return Max(Min(reads * random_page, saved), 0);
@@ -120,8 +129,7 @@ anago_price_first_rows(PlannerInfo *root, AnagoPath *apath)
 		return;
 	anago_page_costs(core->parent, &random_page, NULL);
 	begin = ANAGO_SETUP_PAGES * random_page +
-		anago_ramp_of_step(1, random_page, anago_gain(core->parent),
-						   price.core - price.ours);
+		anago_ramp_of_step(root, 1, core->parent, price.core - price.ours);
 	scale = of_core / price.core;
 	run = path->total_cost - path->startup_cost;
 	path->startup_cost = core->startup_cost + begin * scale;

@@ -141,6 +141,14 @@ find_in_subplans(AnagoLooks *looks, const List *subplans)
 }
 
 bool
+anago_can_cut(const Plan *scan)
+{
+	return is_scan(scan) &&
+		(has_correlated((Node *) scan->targetlist, NULL) ||
+		 has_correlated((Node *) scan->qual, NULL));
+}
+
+bool
 anago_cut_scan(AnagoLooks *looks, Plan *scan, List **targetlist, List **qual)
 {
 	CutCxt		cxt = {.fine = true};
@@ -148,9 +156,6 @@ anago_cut_scan(AnagoLooks *looks, Plan *scan, List **targetlist, List **qual)
 	List	   *filter = scan->qual;
 	int			below = conditions_below(filter);
 
-	if (!is_scan(scan) ||
-		(!has_correlated((Node *) of_scan, NULL) && below == list_length(filter)))
-		return false;
 	*targetlist = (List *) above_scan((Node *) of_scan, &cxt);
 	*qual = (List *) above_scan((Node *) list_copy_tail(filter, below), &cxt);
 	if (!cxt.fine)

@@ -167,6 +167,7 @@ anago_is_union(const Path *path)
 void
 anago_add_union_paths(PlannerInfo *root, RelOptInfo *rel)
 {
+	List	   *indexes = NIL;
 	List	   *ors;
 	ListCell   *lc;
 
@@ -175,8 +176,10 @@ anago_add_union_paths(PlannerInfo *root, RelOptInfo *rel)
 		anago_nothing_overlaps())
 		return;
 	ors = collect_ors(rel->pathlist);
-	if (ors == NIL && anago_is_worth_remaking(rel))
-		ors = collect_ors(anago_remake_paths(root, rel));
+	if (ors == NIL)
+		indexes = anago_worth_remaking(rel);
+	if (indexes != NIL)
+		ors = collect_ors(anago_remake_paths(root, rel, indexes));
 	foreach(lc, ors)
 	{
 		List	   *arms = anago_arms_of(root, lfirst(lc));

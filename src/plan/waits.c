@@ -76,7 +76,19 @@
 /* A device that gains less than that gains nothing. */
 #define LEAST_GAIN			1.1
 
-/* ---- how many reads overlap ---- */
+/* ---- what is known of a table's storage ---- */
+
+/* Of one tablespace, while a query is planned. */
+typedef struct Storage
+{
+	double		random_page;
+	double		seq_page;
+	const AnagoDevice *device;	/* NULL: unknown, or a setting goes before */
+	bool		by_clock;		/* pages are priced by what was measured */
+	double		gain;
+	Cost		page_cpu;		/* of a page whose read overlaps with others */
+	Cost		page;			/* such a page otherwise, unless by_clock */
+} Storage;
 
 bool
 anago_nothing_overlaps(void)
@@ -86,21 +98,13 @@ anago_nothing_overlaps(void)
 		 anago_kept_overlap(anago_max_inflight_reads) <= 1);
 }
 
-/* What is known of a tablespace, unless a setting goes before. */
-static const AnagoDevice *
-device_of(Oid tablespace)
-{
-	return anago_debug_force || anago_io_gain > 0 ? NULL : anago_device_of(tablespace);
-}
-
 /*
  * Forced plans are for tests and comparisons, and should not depend on what the
  * I/O method can do.
  */
-double
-anago_gain(const RelOptInfo *rel)
+static double
+gain_of(const AnagoDevice *device)
 {
-	const AnagoDevice *device = device_of(rel->reltablespace);
 	double		overlap = anago_debug_force ? ANAGO_MAX_INFLIGHT :
 		anago_mode != ANAGO_MODE_OOO ? 1 : anago_kept_overlap(anago_max_inflight_reads);
 	double		gain = anago_io_gain > 0 ? anago_io_gain : ANAGO_DEFAULT_GAIN;
@@ -110,12 +114,48 @@ anago_gain(const RelOptInfo *rel)
 	return Max(1.0, Min(gain, overlap));
 }
 
+static void
+look_up(const RelOptInfo *rel, Storage *storage)
+{
+	anago_page_costs(rel, &storage->random_page, &storage->seq_page);
+	storage->device = anago_debug_force || anago_io_gain > 0 ? NULL :
+		anago_device_of(rel->reltablespace);
+	storage->by_clock = storage->device != NULL && storage->device->measured &&
+		anago_mode == ANAGO_MODE_OOO;
+	storage->gain = gain_of(storage->device);
+	storage->page_cpu = PAGE_OPERATORS * cpu_operator_cost;
+	storage->page = Max(storage->random_page / storage->gain,
+						storage->seq_page - storage->page_cpu);
+}
+
+static const Storage *
+storage_of(const RelOptInfo *rel)
+{
+	static Storage storage;
+	static uint64 of_planning = 0;
+	static Oid	of_tablespace;
+
+	if (of_planning != anago_planning_number() || of_tablespace != rel->reltablespace)
+	{
+		look_up(rel, &storage);
+		of_planning = anago_planning_number();
+		of_tablespace = rel->reltablespace;
+	}
+	return &storage;
+}
+
+double
+anago_gain(const RelOptInfo *rel)
+{
+	return storage_of(rel)->gain;
+}
+
 /* ---- the price of a page ---- */
 
 static double
-overlapping_pages(Cost io, double random_page)
+overlapping_pages(const Storage *storage, Cost io)
 {
-	return Max(0.0, anago_pages_for(io, random_page) - ANAGO_DEPENDENT_READS);
+	return Max(0.0, anago_pages_for(io, storage->random_page) - ANAGO_DEPENDENT_READS);
 }
 
 /* With so many pages to read, how many are in flight? */
@@ -127,77 +167,57 @@ depth_for(double pages)
 
 /* See the top; in microseconds. */
 static double
-unit_of_cost(const AnagoDevice *device, double seq_page)
+unit_of_cost(const Storage *storage)
 {
-	return (device->in_order_us + CPU_UNITS * CPU_UNIT_US) / (seq_page + CPU_UNITS);
+	return (storage->device->in_order_us + CPU_UNITS * CPU_UNIT_US) /
+		(storage->seq_page + CPU_UNITS);
 }
 
 static double
-measured_price(const AnagoDevice *device, double pages, double random_page,
-			   double seq_page)
+measured_price(const Storage *storage, double pages)
 {
-	double		cpu = PAGE_OPERATORS * cpu_operator_cost;
+	const AnagoDevice *device = storage->device;
 	double		depth = depth_for(pages);
 	double		us = Max(1e6 / anago_device_rate(device, depth),
 						 device->kernel_page_us + device->buffer_page_us);
-	double		price = us / unit_of_cost(device, seq_page);
+	double		price = us / unit_of_cost(storage);
 
 	if (anago_device_gain(device, depth) < LEAST_GAIN)
-		return random_page;
-	price = Min(price, random_page * (1.0 - ANAGO_TOKEN) - cpu);
-	return Max(price, seq_page * LEAST_PRICE);
-}
-
-/* Of one page of so many that overlap, without its CPU time. */
-static double
-price_of_page(const RelOptInfo *rel, double pages, double random_page,
-			  double seq_page)
-{
-	const AnagoDevice *device = device_of(rel->reltablespace);
-
-	if (device != NULL && device->measured && anago_mode == ANAGO_MODE_OOO)
-		return measured_price(device, pages, random_page, seq_page);
-	return Max(random_page / anago_gain(rel),
-			   seq_page - PAGE_OPERATORS * cpu_operator_cost);
+		return storage->random_page;
+	price = Min(price, storage->random_page * (1.0 - ANAGO_TOKEN) - storage->page_cpu);
+	return Max(price, storage->seq_page * LEAST_PRICE);
 }
 
 Cost
-anago_overlapped(const RelOptInfo *rel, Cost io)
+anago_overlapped(const RelOptInfo *rel, Cost io, Cost *cpu)
 {
-	double		random_page;
-	double		seq_page;
-	double		pages;
-	double		one;
+	const Storage *storage = storage_of(rel);
+	double		pages = overlapping_pages(storage, io);
+	double		one = storage->by_clock ? measured_price(storage, pages) : storage->page;
 
-	anago_page_costs(rel, &random_page, &seq_page);
-	pages = overlapping_pages(io, random_page);
-	one = price_of_page(rel, pages, random_page, seq_page);
-	return io - pages * Max(random_page - one, 0);
+	*cpu = pages * storage->page_cpu;
+	return io - pages * Max(storage->random_page - one, 0);
 }
 
 Cost
 anago_page_cpu(const RelOptInfo *rel, Cost io)
 {
-	double		random_page;
-	double		seq_page;
+	const Storage *storage = storage_of(rel);
 
-	anago_page_costs(rel, &random_page, &seq_page);
-	return overlapping_pages(io, random_page) * PAGE_OPERATORS * cpu_operator_cost;
+	return overlapping_pages(storage, io) * storage->page_cpu;
 }
 
 double
 anago_least_share(const RelOptInfo *rel)
 {
-	const AnagoDevice *device = device_of(rel->reltablespace);
-	double		random_page;
-	double		seq_page;
+	const Storage *storage = storage_of(rel);
 
-	anago_page_costs(rel, &random_page, &seq_page);
-	if (random_page <= 0)
+	if (storage->random_page <= 0)
 		return 1.0;
-	if (device != NULL && device->measured)
-		return Min(seq_page * LEAST_PRICE / random_page, 1.0 - ANAGO_TOKEN);
-	return Min(seq_page / random_page, 1.0);
+	if (storage->device != NULL && storage->device->measured)
+		return Min(storage->seq_page * LEAST_PRICE / storage->random_page,
+				   1.0 - ANAGO_TOKEN);
+	return Min(storage->seq_page / storage->random_page, 1.0);
 }
 
 /* ---- core's bitmap scan ---- */
@@ -224,7 +244,7 @@ Cost
 anago_bitmap_price(PlannerInfo *root, IndexPath *ipath, double cold)
 {
 	RelOptInfo *rel = ipath->path.parent;
-	const AnagoDevice *device = device_of(rel->reltablespace);
+	const AnagoDevice *device = storage_of(rel)->device;
 	BitmapHeapPath *bitmap;
 	double		pages;
 	double		theirs;

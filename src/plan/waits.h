@@ -25,7 +25,7 @@ extern double anago_gain(const RelOptInfo *rel);
  * `io` is core's charge for pages at random places of a table and index.  What is
  * waited for them if most of it overlaps, and the CPU time that they take.
  */
-extern Cost anago_overlapped(const RelOptInfo *rel, Cost io);
+extern Cost anago_overlapped(const RelOptInfo *rel, Cost io, Cost *cpu);
 extern Cost anago_page_cpu(const RelOptInfo *rel, Cost io);
 
 /* Of core's charge for pages, the least share that both together may be. */

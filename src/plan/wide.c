@@ -247,7 +247,8 @@ inline_placeholders(const WideRow *wide, Node *exprs, int own)
 {
 	InlineContext context = {wide, own};
 
-	return inline_mutator(exprs, &context);
+	return wide->root->placeholder_list == NIL ? exprs :
+		inline_mutator(exprs, &context);
 }
 
 /* Is it of a relation further out?  (No placeholder is, see joinpaths.c.) */
@@ -375,7 +376,8 @@ static void
 mutate_table(WideRow *wide, AnagoStepDesc *desc, int step, ExprsMutator mutator)
 {
 	for (int i = 0; i < ANAGO_EXPRS_COUNT; i++)
-		desc->exprs[i] = (List *) mutator(wide, (Node *) desc->exprs[i], step, i);
+		if (desc->exprs[i] != NIL)
+			desc->exprs[i] = (List *) mutator(wide, (Node *) desc->exprs[i], step, i);
 }
 
 /* The same of steps, with all their tables. */
@@ -454,7 +456,8 @@ collect_columns(WideRow *wide, List *output)
 	wide->size = 16;
 	wide->columns = palloc(sizeof(WideColumn) * wide->size);
 
-	mutate_steps(wide, inline_in_exprs);
+	if (wide->root->placeholder_list != NIL)
+		mutate_steps(wide, inline_in_exprs);
 
 	/* The output comes first, as its Vars must be taken as they are. */
 	add_columns(wide, inline_placeholders(wide, (Node *) output, ANAGO_STEP_NONE),
@@ -530,7 +533,8 @@ anago_lay_out_wide_row(PlannerInfo *root, AnagoPipelineDesc *desc,
 		desc->columns[i] = wide.columns[i].desc;
 		tlist = lappend(tlist, makeTargetEntry(expr, i + 1, NULL, false));
 	}
-	mutate_steps(&wide, unify_exprs);
+	if (root->join_info_list != NIL)	/* outer joins are there */
+		mutate_steps(&wide, unify_exprs);
 	describe_members(&wide);
 	pfree(wide.columns);
 	return tlist;
