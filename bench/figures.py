@@ -53,7 +53,8 @@ OTHER_ROUNDS = {"cached", "pgbench", "memory", "select", "tpcb", "planning"}
 
 def _rounds(document, table) -> str:
     """How many runs a table's medians are of."""
-    number = document.get("options", {}).get("repetitions")
+    options = document.get("options", {})
+    number = options.get("rounds", options.get("repetitions"))
     if not number or table["key"] in OTHER_ROUNDS:
         return ""
     return f"{number} rounds" if number > 1 else "1 round"
