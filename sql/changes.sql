@@ -296,6 +296,65 @@ end $$;
 create trigger last_kid before delete on top for each row execute function last_kid();
 select * from change('delete from top where grp in (3, 4)', 'family()');
 drop trigger last_kid on top;
+-- rows that are updated: where the new one leaves its page, or an indexed column changes, each
+-- index gets an entry, so that the leaf for what has stayed is looked at, too
+create table plain (id int primary key, a int, b text, c int, gen int generated always as (c + 1) stored, note text, was int);
+alter table plain drop column was;
+insert into plain (id, a, b, c, note) select g, g * 31 % 2003, 'b' || g % 300, g, repeat('n', 40) from generate_series(1, 2000) g;
+create index plain_a on plain (a);
+create index plain_b on plain (lower(b), a) where a % 2 = 0;
+create index plain_gen on plain (gen);
+create table roomy (like plain including all) with (fillfactor = 40);
+insert into roomy (id, a, b, c, note) select id, a, b, c, note from plain;
+vacuum analyze plain, roomy;
+select * from anago_plan('update plain set note = ''x'' from source s where plain.id = s.code');
+create function updated(of_table text, set_to text) returns setof text language sql as $$
+	select line from public.anago_explain('analyze, costs off, timing off, summary off, buffers off',
+		format('update %1$s set %2$s from changes.source s where %1$s.id = s.a and s.a > 100', of_table, set_to), false) line where line ~ '(Look|Probes)'
+$$;
+-- less than the free space of a page, more, and much more; pages with room for all
+begin;
+select * from updated('plain', 'note = ''x''');
+rollback;
+begin;
+select * from updated('plain', 'note = repeat(''y'', 200)');
+rollback;
+begin;
+select * from updated('plain', 'note = repeat(md5(''y''), 400)');
+rollback;
+begin;
+select * from updated('roomy', 'note = repeat(''y'', 50)');
+rollback;
+-- an indexed column: as it was, or another one
+begin;
+select * from updated('roomy', 'a = roomy.a');
+rollback;
+begin;
+select * from updated('roomy', 'a = roomy.a + s.code');
+rollback;
+select * from change('update plain set note = ''x''', 'plain');
+select * from change('update plain set note = repeat(''y'', 200) from source s where plain.id = s.a', 'plain');
+select * from change('update plain set note = null, c = s.code from source s where plain.id = s.a returning plain.*', 'plain');
+select * from change('update plain set b = null, a = s.code from source s where plain.id = s.a', 'plain');
+select * from change('update roomy set note = repeat(''y'', 50) from source s where roomy.id = s.a', 'roomy');
+select * from change('update roomy set id = id + 5000 from source s where roomy.id = s.a', 'roomy');
+select * from change('update roomy set id = id + 1 from source s where roomy.id = s.a', 'roomy');
+select * from change('with u as (update plain set note = repeat(''y'', 200) where id % 3 = 0 returning id) delete from roomy where id in (select id from u)', 'plain');
+create trigger swap before update on plain for each row execute function swap();
+select * from change('update plain set note = repeat(''y'', 200) from source s where plain.id = s.a', 'plain');
+drop trigger swap on plain;
+create view shown_plain as select id, a, note from plain where a < 1500 with check option;
+select * from change('update shown_plain set note = repeat(''y'', 200) where id < 1000', 'plain');
+select * from change('update shown_plain set a = a + 100 where id < 1000', 'plain');
+set anago.sim_fault_rate = 0.05;
+select * from change('update plain set note = repeat(''y'', 200)', 'plain');
+reset anago.sim_fault_rate;
+-- MERGE: what is inserted, what is updated
+select * from anago_plan('merge into plain using source s on plain.id = s.a * 2 when matched then update set note = s.b when not matched then insert (id, a, b) values (s.a * 2, s.code + 1, upper(s.b))');
+select * from change('merge into plain using source s on plain.id = s.a * 2 when matched then update set note = s.b when not matched then insert (id, a, b) values (s.a * 2, s.code + 1, upper(s.b))', 'plain');
+select * from change('merge into plain using source s on plain.id = s.a * 2 when matched and s.code % 3 = 0 then delete when matched then update set a = plain.a + s.a, note = repeat(plain.b, 30) when not matched and s.code > 99 then do nothing when not matched then insert (id, c) values (s.a * 2, random() * 0)', 'plain');
+select * from change('merge into target using source s on target.a = s.a * 2 when not matched then insert (a, b, p) values (s.a, s.b, s.p)');
+select * from change('merge into target using source s on target.a = s.a * 2 when not matched then insert (a, b, p) values (s.a, s.b, s.p + 490)');
 -- somebody who may not read what refers to them
 create role changes_writer;
 grant usage on schema changes to changes_writer;

@@ -29,6 +29,7 @@ static const struct
 	[ANAGO_ROLE_HEAP_VISIT] = {"heap_visit", "by_block"},
 	[ANAGO_ROLE_HELD_SOURCE] = {"held_source", "held"},
 	[ANAGO_ROLE_HELD_SINK] = {"held_sink", "held"},
+	[ANAGO_ROLE_OLD_ROW] = {"old_row", "heap"},
 };
 
 static const AnagoOperatorModule *own;

@@ -8,6 +8,7 @@
  *	  btree/	step: probes of a B-tree index (btree/step.c)
  *	  btree/	step: the same of several tables (btree/append.c)
  *	  held.c	source and sink of looks: rows that are held back
+ *	  old_row.c	step of looks: the row that an UPDATE is about to replace
  *	  emit.c	sink: the executor, rows in no order
  *	  retire.c	sink: the executor, rows in order
  *
@@ -27,6 +28,7 @@ static const AnagoImplementation implementations[] = {
 	{"ordered_sink", "executor", &anago_retire_kind},
 	{"held_source", "held", &anago_held_source_kind},
 	{"held_sink", "held", &anago_held_sink_kind},
+	{"old_row", "heap", &anago_old_row_kind},
 	{"range", "parent", &anago_range_parent},
 	{"range", "right_links", &anago_range_right_links},
 	{"heap_visit", "by_block", &anago_visit_by_block},

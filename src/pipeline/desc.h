@@ -148,7 +148,9 @@ typedef enum AnagoLookKind
 	ANAGO_LOOK_MATCHES,			/* leaves with entries of these keys, and their rows */
 	ANAGO_LOOK_ENTRY,			/* the leaf that an entry with these keys will go to:
 								 * before those that are equal, */
-	ANAGO_LOOK_ENTRY_BEHIND		/* or behind them */
+	ANAGO_LOOK_ENTRY_BEHIND,	/* or behind them */
+	ANAGO_LOOK_OLD_ROW			/* the row that an UPDATE is about to replace, whose
+								 * columns are the step's */
 } AnagoLookKind;
 
 typedef struct AnagoStepDesc
@@ -172,12 +174,20 @@ typedef struct AnagoStepDesc
 	int			nmembers;		/* 0: there is one table, by one index */
 	struct AnagoStepDesc *members;
 	AnagoPruneDesc prune;
-	List	   *attnos;			/* a member's: what fills the step's columns */
+	List	   *attnos;			/* a member's: what fills the step's columns; of an
+								 * old row: columns that are set */
 
 	/* A look (AnagoPipelineDesc.looks): */
 	int			most;			/* matches of a leaf that are of use, or 0: all */
 	bool		from_end;		/* the last ones of a range, not the first */
 	AnagoLookKind look;
+
+	/*
+	 * An old row: there is no index; the only key is the row's ctid, and
+	 * ANAGO_EXPRS_COMPUTED are the values that columns are set to.  Its computed
+	 * column is whether the new row will leave the page, or its entries in
+	 * indexes differ, so that each index gets a new one.
+	 */
 
 	/*
 	 * A late look: of a table that the statement does not name, which core comes to

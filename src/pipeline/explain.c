@@ -8,6 +8,8 @@
 #include "postgres.h"
 
 #include "nodes/makefuncs.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/ruleutils.h"
 
 #include "compat.h"
@@ -44,6 +46,42 @@ anago_explain_exprs(const AnagoExplain *ex, const char *label, List *exprs)
 												  ex->prefix, false));
 	if (texts != NIL)
 		ExplainPropertyList(label, texts, ex->es);
+}
+
+/* --- tables --- */
+
+char *
+anago_explain_relation(const AnagoExplain *ex, Index rti)
+{
+	RangeTblEntry *rte = list_nth(ex->es->rtable, rti - 1);
+	char	   *alias = list_nth(ex->es->rtable_names, rti - 1);
+	char	   *name = rte->rtekind == RTE_RELATION ? get_rel_name(rte->relid) : alias;
+	StringInfoData buf;
+
+	initStringInfo(&buf);
+	if (ex->es->verbose && rte->rtekind == RTE_RELATION)
+		appendStringInfo(&buf, "%s.",
+						 quote_identifier(get_namespace_name_or_temp(get_rel_namespace(rte->relid))));
+	appendStringInfoString(&buf, quote_identifier(name));
+	if (alias != NULL && strcmp(alias, name) != 0)
+		appendStringInfo(&buf, " %s", quote_identifier(alias));
+	return buf.data;
+}
+
+void
+anago_explain_relation_properties(const AnagoExplain *ex, Index rti)
+{
+	RangeTblEntry *rte = list_nth(ex->es->rtable, rti - 1);
+	char	   *alias = list_nth(ex->es->rtable_names, rti - 1);
+
+	if (rte->rtekind == RTE_RELATION)
+		ExplainPropertyText("Relation Name", get_rel_name(rte->relid), ex->es);
+	if (ex->es->verbose && rte->rtekind == RTE_RELATION)
+		ExplainPropertyText("Schema",
+							get_namespace_name_or_temp(get_rel_namespace(rte->relid)),
+							ex->es);
+	if (alias != NULL)
+		ExplainPropertyText("Alias", alias, ex->es);
 }
 
 /* --- counts --- */

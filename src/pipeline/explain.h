@@ -34,6 +34,13 @@ extern PGDLLEXPORT void anago_explain_expr(const AnagoExplain *ex, const char *l
 extern PGDLLEXPORT void anago_explain_exprs(const AnagoExplain *ex, const char *label,
 								List *exprs);
 
+/*
+ * A table of the statement, as text: "name alias", each quoted as needed, with the
+ * schema if verbose.  And in structured formats.
+ */
+extern PGDLLEXPORT char *anago_explain_relation(const AnagoExplain *ex, Index rti);
+extern PGDLLEXPORT void anago_explain_relation_properties(const AnagoExplain *ex, Index rti);
+
 /* Is a count of that value shown here? */
 extern PGDLLEXPORT bool anago_explain_has(struct ExplainState *es, const AnagoCountDesc *desc,
 							  double value);

@@ -98,6 +98,8 @@ kind_at(const AnagoPipeline *pipeline, const AnagoPipelineDesc *desc, int index)
 	else if (index == desc->nsteps)
 		role = desc->looks ? ANAGO_ROLE_HELD_SINK :
 			desc->order == ANAGO_ORDER_NONE ? ANAGO_ROLE_SINK : ANAGO_ROLE_ORDERED_SINK;
+	else if (desc->steps[index].look == ANAGO_LOOK_OLD_ROW)
+		role = ANAGO_ROLE_OLD_ROW;
 	else if (desc->steps[index].nmembers > 0)
 		role = ANAGO_ROLE_APPEND_STEP;
 	return pipeline->operators.methods[role];

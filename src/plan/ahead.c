@@ -294,10 +294,15 @@ child_columns(const Plan *child)
 	return tlist;
 }
 
-/* The wide row: where a row is held, then its columns that are wanted. */
+/*
+ * The wide row: where a row is held, then its columns that are wanted, and then those of
+ * the row that it is going to replace, which the first step finds.
+ */
 static void
-lay_out_columns(AnagoPipelineDesc *desc, List *columns)
+lay_out_columns(AnagoPipelineDesc *desc, const AnagoLooks *looks)
 {
+	List	   *columns = list_concat_copy(looks->columns, looks->old_columns);
+	int			of_child = list_length(looks->columns);
 	Expr	   *place = (Expr *) makeConst(INT4OID, -1, InvalidOid, sizeof(int32),
 										   Int32GetDatum(0), false, true);
 	ListCell   *lc;
@@ -310,11 +315,45 @@ lay_out_columns(AnagoPipelineDesc *desc, List *columns)
 	{
 		int			at = list_length(desc->wide);
 
-		desc->columns[at].step = ANAGO_STEP_SOURCE;
+		desc->columns[at].step = at <= of_child ? ANAGO_STEP_SOURCE : 0;
 		desc->columns[at].attno = lfirst_node(Var, lc)->varattno;
 		desc->wide = lappend(desc->wide,
 							 makeTargetEntry(lfirst(lc), at + 1, NULL, false));
 	}
+}
+
+/* Mutator: columns of the row that is going to be replaced are those of the wide row. */
+static Node *
+over_wide(Node *node, const AnagoLooks *looks)
+{
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Var) && ((Var *) node)->varno == looks->old_relid)
+	{
+		Var		   *var = copyObject((Var *) node);
+		int			at = 0;
+
+		while (list_nth_node(Var, looks->old_columns, at)->varattno != var->varattno)
+			at++;
+		var->varno = INDEX_VAR;
+		var->varattno = list_length(looks->columns) + at + 2;
+		return (Node *) var;
+	}
+	return expression_tree_mutator(node, over_wide, (void *) looks);
+}
+
+/* What is evaluated of a look. */
+static void
+set_over_wide(AnagoStepDesc *desc, const AnagoLooks *looks)
+{
+	static const AnagoStepExprs evaluated[] = {
+		ANAGO_EXPRS_KEYS, ANAGO_EXPRS_WHEN, ANAGO_EXPRS_COMPUTED
+	};
+
+	for (int i = 0; i < lengthof(evaluated); i++)
+		desc->exprs[evaluated[i]] = (List *)
+			expression_tree_mutator((Node *) desc->exprs[evaluated[i]], over_wide,
+									(void *) looks);
 }
 
 /* `targetlist`: what it gives, over Vars of OUTER_VAR. */
@@ -328,7 +367,12 @@ make_ahead(PlaceCxt *cxt, Plan *child, const AnagoLooks *looks, List *targetlist
 
 	desc.steps = palloc0(sizeof(AnagoStepDesc) * list_length(looks->looks));
 	foreach(lc, looks->looks)
-		desc.steps[desc.nsteps++] = *(AnagoStepDesc *) lfirst(lc);
+	{
+		desc.steps[desc.nsteps] = *(AnagoStepDesc *) lfirst(lc);
+		if (looks->old_relid > 0)
+			set_over_wide(&desc.steps[desc.nsteps], looks);
+		desc.nsteps++;
+	}
 
 	plan->plan_node_id = ++cxt->last_id;
 	plan->startup_cost = child->startup_cost;
@@ -341,7 +385,7 @@ make_ahead(PlaceCxt *cxt, Plan *child, const AnagoLooks *looks, List *targetlist
 	plan->extParam = bms_union(child->extParam, looks->outside);
 	plan->allParam = bms_union(child->allParam, looks->outside);
 	cscan->methods = ahead_methods;
-	lay_out_columns(&desc, looks->columns);
+	lay_out_columns(&desc, looks);
 	cscan->custom_relids = bms_copy(looks->relids);
 	anago_desc_write(cscan, &desc, looks->relids);
 	return plan;
@@ -444,7 +488,7 @@ place_in_modify(ModifyTable *modify, PlaceCxt *cxt)
 	List	   *whole = rows->targetlist;
 	List	   *targetlist = child_columns(rows);
 
-	if (modify->operation == CMD_MERGE || !is_worth_it(rows, cxt))
+	if (!is_worth_it(rows, cxt))
 		return;
 	if (modify->operation == CMD_INSERT && anago_is_restless((Node *) whole) &&
 		!anago_cut_restless(rows, &targetlist))

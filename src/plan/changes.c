@@ -16,6 +16,12 @@
  * Where ON CONFLICT has an index looked into for rows that are there already, the
  * look is at these, too.
  *
+ * An UPDATE gives no more than the columns that are set.  Others are in the row that
+ * is about to be replaced: the first look finds that, and whether there will be new
+ * entries at all (ops/old_row.c).
+ *
+ * MERGE is both an INSERT, of rows that come without a row of the table, and an UPDATE.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -87,6 +93,18 @@ generated(AttrNumber attno, RowCxt *cxt)
 	return over_new_row((Node *) expression_planner((Expr *) expr), cxt);
 }
 
+/* What an UPDATE leaves as it is. */
+static Node *
+kept_value(AttrNumber attno, const AnagoChange *change)
+{
+	Form_pg_attribute att = TupleDescAttr(RelationGetDescr(change->rel), attno - 1);
+
+	if (att->attgenerated != '\0')
+		return NULL;
+	return (Node *) makeVar(change->looks->old_relid, attno, att->atttypid,
+							att->atttypmod, att->attcollation, 0);
+}
+
 static Node *
 new_value(AttrNumber attno, RowCxt *cxt)
 {
@@ -99,6 +117,8 @@ new_value(AttrNumber attno, RowCxt *cxt)
 		value = generated(attno, cxt);
 	else
 		value = copyObject(change->new_values[attno]);
+	if (value == NULL && attno > 0 && change->knows_old)
+		value = kept_value(attno, change);
 	if (value == NULL)
 		cxt->fine = false;
 	return value;
@@ -185,8 +205,9 @@ describe_entry(AnagoStepDesc *desc, AnagoKeyKind kind, Relation index, RowCxt *c
 			cxt->fine = false;
 		desc->exprs[ANAGO_EXPRS_KEYS] = lappend(desc->exprs[ANAGO_EXPRS_KEYS], value);
 	}
-	desc->exprs[ANAGO_EXPRS_WHEN] = (List *)
-		over_new_row((Node *) RelationGetIndexPredicate(index), cxt);
+	desc->exprs[ANAGO_EXPRS_WHEN] =
+		list_concat_copy(cxt->change->when, (List *)
+						 over_new_row((Node *) RelationGetIndexPredicate(index), cxt));
 	return cxt->fine;
 }
 
@@ -235,6 +256,9 @@ add_index(const AnagoChange *change, Relation index, bool arbiter)
 		index->rd_index->indisunique ? ANAGO_LOOK_ENTRY : ANAGO_LOOK_ENTRY_BEHIND;
 	if (!describe_entry(desc, arbiter ? ANAGO_KEY_OP : ANAGO_KEY_ENTRY, index, &cxt))
 		return;
+	if (change->knows_old)
+		desc->exprs[ANAGO_EXPRS_WHEN] = lcons(anago_new_entries_var(change->looks),
+											  desc->exprs[ANAGO_EXPRS_WHEN]);
 	if (arbiter)
 		anago_add_look(change->looks, desc, show_conditions(desc, index), NIL, 1, false);
 	else
@@ -258,17 +282,86 @@ add_indexes(const AnagoChange *change, bool arbiters)
 	}
 }
 
+/* --- the old row --- */
+
+/* Looks at indexes have been found that want it: behind the first `others`. */
+static void
+add_old_row(AnagoChange *change, int others)
+{
+	AnagoLooks *looks = change->looks;
+	AnagoStepDesc *desc = palloc0(sizeof(AnagoStepDesc));
+	int			natts = RelationGetNumberOfAttributes(change->rel);
+
+	desc->scanrelid = looks->old_relid;
+	desc->look = ANAGO_LOOK_OLD_ROW;
+	desc->jointype = JOIN_ANTI;
+	desc->exprs[ANAGO_EXPRS_KEYS] = list_make1(copyObject(change->ctid));
+	for (int attno = 1; attno <= natts; attno++)
+	{
+		if (change->new_values[attno] == NULL)
+			continue;
+		desc->attnos = lappend_int(desc->attnos, attno);
+		desc->exprs[ANAGO_EXPRS_COMPUTED] = lappend(desc->exprs[ANAGO_EXPRS_COMPUTED],
+													copyObject(change->new_values[attno]));
+	}
+	if (!anago_add_old_row(looks, desc))
+		looks->looks = list_truncate(looks->looks, others);
+}
+
+static void
+add_all_indexes(AnagoChange *change)
+{
+	int			others = list_length(change->looks->looks);
+
+	change->knows_old = change->operation == CMD_UPDATE && change->ctid != NULL;
+	if (change->knows_old)
+		change->looks->old_relid = linitial_int(change->node->resultRelations);
+	add_indexes(change, true);
+	add_indexes(change, false);
+	if (change->knows_old && list_length(change->looks->looks) > others)
+		add_old_row(change, others);
+}
+
 /* --- columns --- */
 
-/* Those that become the table's attributes: of those not junk. */
-static void
-find_new_values(AnagoChange *change, const List *tlist)
+/* Walker: something that may not be evaluated for nothing? */
+static bool
+has_other_than_plain(Node *node, void *context)
 {
-	bool		update = change->node->operation == CMD_UPDATE;
-	const List *updated = update ? linitial(change->node->updateColnosLists) : NIL;
+	if (node == NULL)
+		return false;
+	return !anago_is_plain(node) ||
+		expression_tree_walker(node, has_other_than_plain, context);
+}
+
+/* Mutator: an action of MERGE has the plan's columns as those of an inner side. */
+static Node *
+over_plan(Node *node, void *context)
+{
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Var) && ((Var *) node)->varno == INNER_VAR)
+	{
+		Var		   *var = copyObject((Var *) node);
+
+		var->varno = OUTER_VAR;
+		return (Node *) var;
+	}
+	return expression_tree_mutator(node, over_plan, context);
+}
+
+/*
+ * Those that become the table's attributes: of those not junk.  `updated`: which they
+ * are, or NIL: all.
+ */
+static void
+find_new_values(AnagoChange *change, const List *tlist, const List *updated)
+{
+	int			natts = RelationGetNumberOfAttributes(change->rel);
 	int			n = 0;
 	ListCell   *lc;
 
+	change->new_values = palloc0(sizeof(Node *) * (natts + 1));
 	foreach(lc, tlist)
 	{
 		const TargetEntry *tle = lfirst_node(TargetEntry, lc);
@@ -276,30 +369,77 @@ find_new_values(AnagoChange *change, const List *tlist)
 
 		if (tle->resjunk)
 			continue;
-		attno = update ? list_nth_int(updated, n) : n + 1;
+		attno = updated != NIL ? list_nth_int(updated, n) : n + 1;
 		n++;
-		if (IsA(tle->expr, Const) ||
-			(IsA(tle->expr, Var) && ((const Var *) tle->expr)->varno == OUTER_VAR))
-			change->new_values[attno] = (Node *) tle->expr;
+		if (!has_other_than_plain((Node *) tle->expr, NULL))
+			change->new_values[attno] = over_plan((Node *) tle->expr, NULL);
 	}
 }
 
-/* Those of before, which the plan was asked for. */
+/* Those of before, which the plan was asked for, and where the row is. */
 static void
 find_old_values(AnagoChange *change, const List *tlist)
 {
+	int			natts = RelationGetNumberOfAttributes(change->rel);
 	ListCell   *lc;
 
+	change->old_values = palloc0(sizeof(Node *) * (natts + 1));
 	foreach(lc, tlist)
 	{
 		const TargetEntry *tle = lfirst_node(TargetEntry, lc);
 		int			attno;
 
-		if (tle->resjunk && tle->resname != NULL && IsA(tle->expr, Var) &&
-			sscanf(tle->resname, ANAGO_OLD_VALUE "%d", &attno) == 1 &&
-			attno > 0 && attno <= RelationGetNumberOfAttributes(change->rel))
+		if (!tle->resjunk || tle->resname == NULL || !IsA(tle->expr, Var))
+			continue;
+		if (strcmp(tle->resname, "ctid") == 0)
+			change->ctid = (Node *) tle->expr;
+		else if (sscanf(tle->resname, ANAGO_OLD_VALUE "%d", &attno) == 1 &&
+				 attno > 0 && attno <= natts)
 			change->old_values[attno] = (Node *) tle->expr;
 	}
+}
+
+/* --- statements --- */
+
+/* Rows become those of `tlist`, or go. */
+static void
+find_of(AnagoChange *change, CmdType operation, const List *tlist, const List *updated)
+{
+	change->operation = operation;
+	find_new_values(change, operation == CMD_DELETE ? NIL : tlist, updated);
+	if (operation != CMD_DELETE && change->rel->rd_rel->relkind == RELKIND_RELATION)
+		add_all_indexes(change);
+	anago_find_references(change);
+}
+
+static const MergeAction *
+first_action(const ModifyTable *node, CmdType operation)
+{
+	ListCell   *lc;
+
+	foreach(lc, linitial(node->mergeActionLists))
+		if (lfirst_node(MergeAction, lc)->commandType == operation)
+			return lfirst(lc);
+	return NULL;
+}
+
+/*
+ * Rows are inserted that have found none in the table, and others updated.  Which of
+ * several actions is taken is not asked: the first one of a kind, if any.
+ */
+static void
+find_of_merge(AnagoChange *change, CmdType operation)
+{
+	const MergeAction *action = first_action(change->node, operation);
+	NullTest   *none = makeNode(NullTest);
+
+	if (action == NULL || change->ctid == NULL)
+		return;
+	none->arg = copyObject((Expr *) change->ctid);
+	none->nulltesttype = operation == CMD_INSERT ? IS_NULL : IS_NOT_NULL;
+	none->location = -1;
+	change->when = list_make1(none);
+	find_of(change, operation, action->targetList, action->updateColnos);
 }
 
 void
@@ -308,24 +448,18 @@ anago_find_changes(AnagoLooks *looks, const ModifyTable *node, const List *tlist
 	const RangeTblEntry *rte = rt_fetch(linitial_int(node->resultRelations),
 										looks->stmt->rtable);
 	AnagoChange change = {.looks = looks,.node = node};
-	int			natts;
 
 	if (list_length(node->resultRelations) > 1)
 		return;
 	change.rel = table_open(rte->relid, NoLock);
-	natts = RelationGetNumberOfAttributes(change.rel);
-	change.new_values = palloc0(sizeof(Node *) * (natts + 1));
-	change.old_values = palloc0(sizeof(Node *) * (natts + 1));
-	if (node->operation == CMD_INSERT || node->operation == CMD_UPDATE)
-	{
-		find_new_values(&change, tlist);
-		if (change.rel->rd_rel->relkind == RELKIND_RELATION)
-		{
-			add_indexes(&change, true);
-			add_indexes(&change, false);
-		}
-	}
 	find_old_values(&change, tlist);
-	anago_find_references(&change);
+	if (node->operation == CMD_MERGE)
+	{
+		find_of_merge(&change, CMD_INSERT);
+		find_of_merge(&change, CMD_UPDATE);
+	}
+	else
+		find_of(&change, node->operation, tlist,
+				node->operation == CMD_UPDATE ? linitial(node->updateColnosLists) : NIL);
 	table_close(change.rel, NoLock);
 }

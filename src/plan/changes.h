@@ -16,16 +16,22 @@
 #include "plan/looks.h"
 
 /*
- * Rows that are changed.  Values are columns of the plan below ModifyTable, Vars of
- * OUTER_VAR, or constants; by attribute of the table, from 1.  NULL: not known.
+ * Rows that are changed in one way, of the rows that the plan below ModifyTable gives
+ * those of which `when` is true.  Values are over these rows' columns, Vars of
+ * OUTER_VAR, and in MERGE over the row as it is, too; by attribute of the table, from 1.
+ * NULL: not known.
  */
 typedef struct AnagoChange
 {
 	AnagoLooks *looks;
 	const ModifyTable *node;
 	Relation	rel;			/* the table */
+	CmdType		operation;		/* INSERT, UPDATE or DELETE */
+	List	   *when;			/* or NIL: all rows */
+	Node	   *ctid;			/* where the row is that is changed; or NULL */
 	Node	  **new_values;		/* what is to be in the row, */
 	Node	  **old_values;		/* and what has been */
+	bool		knows_old;		/* a look finds what stays (AnagoLooks.old_relid) */
 } AnagoChange;
 
 /*

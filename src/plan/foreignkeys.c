@@ -150,6 +150,7 @@ add_reference(const AnagoChange *change, const Reference *reference, Relation he
 	desc->heapid = RelationGetRelid(heap);
 	desc->indexid = RelationGetRelid(index);
 	desc->nkeys = columns_said(reference, index);
+	desc->exprs[ANAGO_EXPRS_WHEN] = copyObject(change->when);
 	desc->keys = palloc0(sizeof(AnagoKeyDesc) * (desc->nkeys + 1));
 	for (int i = 0; i < desc->nkeys; i++)
 	{
@@ -266,7 +267,7 @@ anago_find_references(const AnagoChange *change)
 	{
 		const Trigger *trigger = &triggers->triggers[i];
 
-		if (!fires(trigger, change->node->operation))
+		if (!fires(trigger, change->operation))
 			continue;
 		if (RI_FKey_trigger_type(trigger->tgfoid) == RI_TRIGGER_FK)
 			add_parent(change, trigger);

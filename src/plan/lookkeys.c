@@ -15,6 +15,7 @@
 #include "access/transam.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_proc.h"
+#include "catalog/pg_type_d.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "parser/parsetree.h"
@@ -120,6 +121,24 @@ wide_column(AnagoLooks *looks, const Var *var)
 	return wide;
 }
 
+/* A column of the row that is about to be replaced is wanted. */
+static void
+want_old(AnagoLooks *looks, const Var *var)
+{
+	int			at = 0;
+
+	for (; at < list_length(looks->old_columns); at++)
+	{
+		AttrNumber	attno = list_nth_node(Var, looks->old_columns, at)->varattno;
+
+		if (attno == var->varattno)
+			return;
+		if (attno > var->varattno)
+			break;
+	}
+	looks->old_columns = list_insert_nth(looks->old_columns, at, copyObject((Var *) var));
+}
+
 static Node *over_row(Node *node, KeyCxt *cxt);
 
 static Node *
@@ -165,6 +184,14 @@ over_row(Node *node, KeyCxt *cxt)
 		if (cxt->shown)
 			return copyObject(node);
 		return (Node *) wide_column(cxt->looks, (Var *) node);
+	}
+	if (IsA(node, Var) && cxt->looks->old_relid > 0 &&
+		((Var *) node)->varno == cxt->looks->old_relid)
+	{
+		cxt->of_row = true;
+		if (!cxt->shown)
+			want_old(cxt->looks, (Var *) node);
+		return copyObject(node);
 	}
 	if (IsA(node, Var) && !cxt->shown)
 		cxt->fine = false;
@@ -300,6 +327,7 @@ is_there(const AnagoLooks *looks, const AnagoStepDesc *desc)
 		const AnagoStepDesc *other = lfirst(lc);
 
 		if (other->indexid == desc->indexid && other->scanrelid == desc->scanrelid &&
+			other->look == desc->look && desc->look == ANAGO_LOOK_MATCHES &&
 			!OidIsValid(desc->heapid))
 			return true;
 	}
@@ -311,6 +339,7 @@ anago_add_look(AnagoLooks *looks, AnagoStepDesc *desc, List *shown, const List *
 			   int most, bool filtered)
 {
 	int			ncolumns = list_length(looks->columns);
+	List	   *old_columns = list_copy(looks->old_columns);
 	Bitmapset  *outside = bms_copy(looks->outside);
 
 	desc->jointype = JOIN_ANTI;
@@ -324,5 +353,32 @@ anago_add_look(AnagoLooks *looks, AnagoStepDesc *desc, List *shown, const List *
 		return;
 	}
 	looks->columns = list_truncate(looks->columns, ncolumns);
+	looks->old_columns = old_columns;
 	looks->outside = outside;
+}
+
+/* --- the row that is about to be replaced --- */
+
+Node *
+anago_new_entries_var(const AnagoLooks *looks)
+{
+	return (Node *) makeVar(looks->old_relid, ANAGO_ATTNO_COMPUTED, BOOLOID, -1,
+							InvalidOid, 0);
+}
+
+bool
+anago_add_old_row(AnagoLooks *looks, AnagoStepDesc *desc)
+{
+	static const AnagoStepExprs evaluated[] = {ANAGO_EXPRS_KEYS, ANAGO_EXPRS_COMPUTED};
+	KeyCxt		cxt = {.looks = looks,.fine = true};
+
+	for (int i = 0; i < lengthof(evaluated); i++)
+		desc->exprs[evaluated[i]] = (List *)
+			expression_tree_mutator((Node *) desc->exprs[evaluated[i]], over_row, &cxt);
+	if (!cxt.fine)
+		return false;
+	want_old(looks, (Var *) anago_new_entries_var(looks));
+	looks->looks = lcons(desc, list_truncate(looks->looks, ANAGO_MAX_STEPS - 1));
+	looks->relids = bms_add_member(looks->relids, desc->scanrelid);
+	return true;
 }

@@ -47,6 +47,9 @@ typedef struct AnagoLooks
 	Bitmapset  *unset;			/* those set further in: not known ahead */
 	List	   *looks;			/* AnagoStepDescs, */
 	List	   *columns;		/* Vars of OUTER_VAR: what they want of a row */
+	Index		old_relid;		/* Vars of that are columns of a row that is about to
+								 * be replaced, which a look finds; or 0 */
+	List	   *old_columns;	/* those that others want, by attribute */
 	Bitmapset  *relids;			/* the tables that they read, */
 	Bitmapset  *outside;		/* and parameters from outside */
 } AnagoLooks;
@@ -93,6 +96,15 @@ extern void anago_find_looks(AnagoLooks *looks, const Plan *plan, int most);
  */
 extern void anago_add_look(AnagoLooks *looks, AnagoStepDesc *desc, List *shown,
 						   const List *tlist, int most, bool filtered);
+
+/*
+ * The look at the row that is about to be replaced, before all others.  Its `shown`
+ * are none.  False: it cannot be.
+ */
+extern bool anago_add_old_row(AnagoLooks *looks, AnagoStepDesc *desc);
+
+/* The column of it that says that the new row gets entries in indexes. */
+extern Node *anago_new_entries_var(const AnagoLooks *looks);
 
 /*
  * May this node, apart from what is below it, be evaluated for nothing?  And are

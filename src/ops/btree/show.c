@@ -56,25 +56,6 @@ name_of(Oid relid)
 	return name != NULL ? name : "(dropped)";
 }
 
-/* "name alias", each quoted as needed, with the schema if verbose. */
-static char *
-relation_text(const AnagoExplain *ex, Index rti)
-{
-	RangeTblEntry *rte = list_nth(ex->es->rtable, rti - 1);
-	char	   *alias = list_nth(ex->es->rtable_names, rti - 1);
-	char	   *name = rte->rtekind == RTE_RELATION ? get_rel_name(rte->relid) : alias;
-	StringInfoData buf;
-
-	initStringInfo(&buf);
-	if (ex->es->verbose && rte->rtekind == RTE_RELATION)
-		appendStringInfo(&buf, "%s.",
-						 quote_identifier(get_namespace_name_or_temp(get_rel_namespace(rte->relid))));
-	appendStringInfoString(&buf, quote_identifier(name));
-	if (alias != NULL && strcmp(alias, name) != 0)
-		appendStringInfo(&buf, " %s", quote_identifier(alias));
-	return buf.data;
-}
-
 /* The line that a step begins with, up to what it scans. */
 static void
 show_head(const AnagoOp *op, const AnagoStepDesc *sd, bool index_only, ExplainState *es)
@@ -98,24 +79,8 @@ show_text(const AnagoStep *step, const AnagoExplain *ex)
 	appendStringInfo(ex->es->str, " using %s on %s\n",
 					 quote_identifier(name_of(sd->indexid)),
 					 anago_is_late(sd) ? quote_identifier(name_of(sd->heapid)) :
-					 relation_text(ex, sd->scanrelid));
+					 anago_explain_relation(ex, sd->scanrelid));
 	ex->es->indent++;
-}
-
-static void
-show_relation(const AnagoExplain *ex, Index rti)
-{
-	RangeTblEntry *rte = list_nth(ex->es->rtable, rti - 1);
-	char	   *alias = list_nth(ex->es->rtable_names, rti - 1);
-
-	if (rte->rtekind == RTE_RELATION)
-		ExplainPropertyText("Relation Name", get_rel_name(rte->relid), ex->es);
-	if (ex->es->verbose && rte->rtekind == RTE_RELATION)
-		ExplainPropertyText("Schema",
-							get_namespace_name_or_temp(get_rel_namespace(rte->relid)),
-							ex->es);
-	if (alias != NULL)
-		ExplainPropertyText("Alias", alias, ex->es);
 }
 
 static void
@@ -138,7 +103,7 @@ show_structured(const AnagoStep *step, const AnagoExplain *ex)
 	if (anago_is_late(sd))
 		ExplainPropertyText("Relation Name", name_of(sd->heapid), ex->es);
 	else
-		show_relation(ex, sd->scanrelid);
+		anago_explain_relation_properties(ex, sd->scanrelid);
 }
 
 /* Are its members arms of one table? */
@@ -289,7 +254,7 @@ show_append_head(const AnagoOp *op, const AnagoExplain *ex, const AnagoStepDesc 
 	int			ntables = anago_desc_ntables(sd);
 
 	show_head(op, sd, all_index_only(sd), ex->es);
-	appendStringInfo(str, " on %s (", relation_text(ex, sd->scanrelid));
+	appendStringInfo(str, " on %s (", anago_explain_relation(ex, sd->scanrelid));
 	if (has_arms_alone(sd))
 		appendStringInfo(str, "%d arms)\n", sd->nmembers);
 	else
@@ -321,7 +286,7 @@ anago_append_show(const AnagoOp *op, const AnagoExplain *ex,
 	else
 	{
 		show_access(op, sd, index_only, es);
-		show_relation(ex, sd->scanrelid);
+		anago_explain_relation_properties(ex, sd->scanrelid);
 		if (!has_arms_alone(sd))
 			show_number(sd, es);
 	}

@@ -1,0 +1,378 @@
+/*-------------------------------------------------------------------------
+ *
+ * old_row.c
+ *	  Step of looks: the row that an UPDATE is about to replace.
+ *
+ * The new row gets an entry in every index of the table, unless it stays on its page
+ * and no column of an index changes (HOT): then in none.  The plan gives the columns
+ * that are set, and where the old row is.  What else the entries have is in the old
+ * row, whose page has just been read, as a rule, when the row was picked.  There it is
+ * also to be seen whether the new one finds room:
+ *
+ *		row of the plan		ctid (7, 3), l_comment = 'late'
+ *		old row				l_partkey = 155, l_suppkey = 17, ...
+ *		page 7				free: 40 bytes; the new row takes 104: it leaves
+ *		looks				the leaves of (155), (17), ...
+ *
+ * Rows of one page are mostly neighbours in the plan, too.  What those before one are
+ * going to take of the free space is taken off it.
+ *
+ * That is a guess: triggers may make another row, and others may use the room.  If it
+ * is wrong, pages are read in vain, or core reads them itself.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/heaptoast.h"
+#include "access/htup_details.h"
+#include "access/sysattr.h"
+#include "executor/executor.h"
+#include "storage/bufmgr.h"
+#include "utils/datum.h"
+#include "utils/rel.h"
+
+#include "compat.h"
+#include "ops/ops.h"
+#include "pipeline/row.h"
+#include "pipeline/state.h"
+
+/* A column that is set. */
+typedef struct SetColumn
+{
+	AttrNumber	attno;
+	bool		indexed;		/* a new value is in the way of HOT */
+	ExprState  *value;
+} SetColumn;
+
+typedef struct OldRow
+{
+	AnagoOp		op;				/* must be first */
+	const AnagoStepDesc *desc;
+	Relation	heap;			/* closed by the executor; NULL in EXPLAIN */
+	TupleTableSlot *slot;		/* the old row, and then the new one's values */
+	ExprState  *ctid;
+	int			nset;
+	SetColumn  *set;
+	BlockNumber blkno;			/* of the row that was seen last, */
+	Size		promised;		/* and what new rows are going to take of its page */
+} OldRow;
+
+typedef struct OldRowTask
+{
+	AnagoTask	task;
+	OldRow	   *step;
+	AnagoRow   *row;
+	ItemPointerData tid;		/* invalid: there is none */
+} OldRowTask;
+
+StaticAssertDecl(sizeof(OldRowTask) <= ANAGO_TASK_SIZE, "task fits its slot");
+
+/* --- begin, end --- */
+
+static void
+begin_set(OldRow *step)
+{
+	Bitmapset  *indexed = RelationGetIndexAttrBitmap(step->heap, ANAGO_ATTRS_IN_WAY_OF_HOT);
+	const List *values = step->desc->exprs[ANAGO_EXPRS_COMPUTED];
+
+	step->nset = list_length(values);
+	step->set = palloc(sizeof(SetColumn) * (step->nset + 1));
+	for (int i = 0; i < step->nset; i++)
+	{
+		SetColumn  *column = &step->set[i];
+
+		column->attno = list_nth_int(step->desc->attnos, i);
+		column->indexed = bms_is_member(column->attno - FirstLowInvalidHeapAttributeNumber,
+										indexed);
+		column->value = ExecInitExpr(list_nth(values, i), step->op.pipeline->ps);
+	}
+	bms_free(indexed);
+}
+
+static void
+old_row_begin(AnagoOp *op, const AnagoPipelineDesc *desc, int eflags)
+{
+	OldRow	   *step = (OldRow *) op;
+
+	step->desc = &desc->steps[op->index];
+	step->blkno = InvalidBlockNumber;
+	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
+		return;
+	step->heap = ExecOpenScanRelation(op->pipeline->estate, step->desc->scanrelid, 0);
+	step->slot = MakeSingleTupleTableSlot(RelationGetDescr(step->heap),
+										  &TTSOpsHeapTuple);
+	step->ctid = ExecInitExpr(linitial(step->desc->exprs[ANAGO_EXPRS_KEYS]),
+							  op->pipeline->ps);
+	begin_set(step);
+}
+
+static void
+old_row_end(AnagoOp *op)
+{
+	OldRow	   *step = (OldRow *) op;
+
+	if (step->slot != NULL)
+		ExecDropSingleTupleTableSlot(step->slot);
+}
+
+/* --- the new row --- */
+
+/* Bytes that it takes on a page. */
+static Size
+new_size(const OldRow *step)
+{
+	TupleDesc	desc = RelationGetDescr(step->heap);
+	const TupleTableSlot *slot = step->slot;
+	Size		size = SizeofHeapTupleHeader;
+
+	for (int i = 0; i < desc->natts; i++)
+		if (slot->tts_isnull[i])
+		{
+			size += BITMAPLEN(desc->natts);
+			break;
+		}
+	size = MAXALIGN(size) + heap_compute_data_size(desc, slot->tts_values,
+												   slot->tts_isnull);
+	return MAXALIGN(Min(size, TOAST_TUPLE_THRESHOLD));
+}
+
+/* Have the slot hold the new row; does it differ from the old one in an index? */
+static bool
+set_columns(OldRow *step)
+{
+	TupleTableSlot *slot = step->slot;
+	ExprContext *econtext = step->op.pipeline->econtext;
+	bool		differs = false;
+
+	for (int i = 0; i < step->nset; i++)
+	{
+		const SetColumn *column = &step->set[i];
+		int			at = column->attno - 1;
+		Form_pg_attribute att = TupleDescAttr(slot->tts_tupleDescriptor, at);
+		bool		isnull;
+		Datum		value = ExecEvalExprSwitchContext(column->value, econtext, &isnull);
+
+		if (column->indexed &&
+			(isnull != slot->tts_isnull[at] ||
+			 (!isnull && !datumIsEqual(value, slot->tts_values[at], att->attbyval,
+									   att->attlen))))
+			differs = true;
+		slot->tts_values[at] = value;
+		slot->tts_isnull[at] = isnull;
+	}
+	return differs;
+}
+
+/* Is there no room for it, with so much free on its page? */
+static bool
+finds_no_room(OldRow *step, BlockNumber blkno, Size room)
+{
+	Size		size = new_size(step);
+
+	if (blkno != step->blkno)
+		step->promised = 0;
+	step->blkno = blkno;
+	if (size + step->promised > room)
+		return true;
+	step->promised += size + sizeof(ItemIdData);
+	return false;
+}
+
+/* --- the old row --- */
+
+/* A copy of it in per-tuple memory, and the space that is free on its page. */
+static HeapTuple
+copy_tuple(OldRow *step, ItemPointer tid, Buffer buf, Size *room)
+{
+	ExprContext *econtext = step->op.pipeline->econtext;
+	OffsetNumber offnum = ItemPointerGetOffsetNumber(tid);
+	HeapTuple	copy = NULL;
+	Page		page = BufferGetPage(buf);
+
+	LockBuffer(buf, BUFFER_LOCK_SHARE);
+	*room = PageGetHeapFreeSpace(page);
+	if (offnum <= PageGetMaxOffsetNumber(page) &&
+		ItemIdIsNormal(PageGetItemId(page, offnum)))
+	{
+		ItemId		lp = PageGetItemId(page, offnum);
+		HeapTupleData tuple;
+		MemoryContext old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
+
+		tuple.t_data = (HeapTupleHeader) PageGetItem(page, lp);
+		tuple.t_len = ItemIdGetLength(lp);
+		tuple.t_tableOid = RelationGetRelid(step->heap);
+		tuple.t_self = *tid;
+		copy = heap_copytuple(&tuple);
+		MemoryContextSwitchTo(old);
+	}
+	LockBuffer(buf, BUFFER_LOCK_UNLOCK);
+	return copy;
+}
+
+static void
+fill_none(OldRow *step)
+{
+	TupleTableSlot *wide = step->op.pipeline->wide;
+
+	for (int i = step->op.first_col; i < step->op.first_col + step->op.ncols; i++)
+	{
+		wide->tts_values[i] = (Datum) 0;
+		wide->tts_isnull[i] = true;
+	}
+}
+
+/* Its columns, and whether the new one gets entries, in the wide slot. */
+static void
+fill(OldRow *step, HeapTuple tuple, Size room)
+{
+	TupleTableSlot *slot = step->slot;
+	Datum	   *values = step->op.pipeline->wide->tts_values + step->op.first_col;
+	bool	   *isnull = step->op.pipeline->wide->tts_isnull + step->op.first_col;
+	int			last = step->op.ncols - 1;
+	bool		leaves;
+
+	Assert(step->op.attnos[last] == ANAGO_ATTNO_COMPUTED);
+	ExecStoreHeapTuple(tuple, slot, false);
+	slot_getallattrs(slot);
+	for (int i = 0; i < last; i++)
+	{
+		values[i] = slot->tts_values[step->op.attnos[i] - 1];
+		isnull[i] = slot->tts_isnull[step->op.attnos[i] - 1];
+	}
+	leaves = set_columns(step);
+	leaves |= finds_no_room(step, ItemPointerGetBlockNumber(&tuple->t_self), room);
+	ExecClearTuple(slot);
+	values[last] = BoolGetDatum(leaves);
+	isnull[last] = false;
+	if (leaves)
+		step->op.counters.rows++;
+}
+
+/* Takes over the pin. */
+static void
+see_page(OldRowTask *self, Buffer buf)
+{
+	OldRow	   *step = self->step;
+	Size		room;
+	HeapTuple	tuple;
+
+	anago_row_bind(step->op.pipeline, self->row);
+	ResetExprContext(step->op.pipeline->econtext);
+	tuple = copy_tuple(step, &self->tid, buf, &room);
+	ReleaseBuffer(buf);
+	if (tuple == NULL)
+		fill_none(step);
+	else
+		fill(step, tuple, room);
+}
+
+/* --- the task --- */
+
+static AnagoVerdict
+old_row_run(AnagoTask *task)
+{
+	OldRowTask *self = (OldRowTask *) task;
+	OldRow	   *step = self->step;
+	AnagoPipeline *pipeline = step->op.pipeline;
+	Buffer		buf;
+
+	ANAGO_BEGIN(task);
+	ANAGO_AWAIT_NEXT(task, &step->op);
+	if (ItemPointerIsValid(&self->tid))
+	{
+		ANAGO_AWAIT_PAGE(task, buf, pipeline->pages, step->heap,
+						 ItemPointerGetBlockNumber(&self->tid));
+		see_page(self, buf);
+	}
+	else
+	{
+		anago_row_bind(pipeline, self->row);
+		fill_none(step);
+	}
+	ANAGO_PASS_ON(task, &step->op, self->row);
+	anago_row_release(pipeline, self->row);
+	ANAGO_END(task);
+}
+
+static const AnagoTaskOps old_row_ops = {"old row", old_row_run};
+
+static int
+old_row_room(const AnagoOp *op)
+{
+	return anago_sched_room(op->pipeline->sched, op->depth);
+}
+
+static AnagoAccepted
+old_row_accept(AnagoOp *op, AnagoRow *outer)
+{
+	OldRow	   *step = (OldRow *) op;
+	AnagoPipeline *pipeline = op->pipeline;
+	AnagoRow   *row = anago_row_make(pipeline, op->index - 1, outer);
+	OldRowTask *self = (OldRowTask *) anago_sched_spawn(pipeline->sched, &old_row_ops,
+														op->depth);
+	bool		isnull;
+	Datum		ctid;
+
+	op->counters.probes++;
+	self->step = step;
+	self->row = row;
+	ItemPointerSetInvalid(&self->tid);
+	ResetExprContext(pipeline->econtext);
+	ctid = ExecEvalExprSwitchContext(step->ctid, pipeline->econtext, &isnull);
+	if (!isnull)
+		self->tid = *(ItemPointer) DatumGetPointer(ctid);
+	return ANAGO_TAKEN;
+}
+
+/* --- EXPLAIN --- */
+
+#define ACCESS	"Tid Scan"
+
+static void
+show_what(const OldRow *step, const AnagoExplain *ex)
+{
+	Index		rti = step->desc->scanrelid;
+
+	if (ex->es->format != EXPLAIN_FORMAT_TEXT)
+	{
+		ExplainPropertyText("Access", ACCESS, ex->es);
+		anago_explain_relation_properties(ex, rti);
+		return;
+	}
+	anago_explain_indent(ex->es);
+	appendStringInfo(ex->es->str, "Look %d: " ACCESS " on %s\n", step->op.index + 1,
+					 anago_explain_relation(ex, rti));
+	ex->es->indent++;
+}
+
+static void
+old_row_explain(const AnagoOp *op, const AnagoExplain *ex, const AnagoStepCounts *counters)
+{
+	ExplainState *es = ex->es;
+
+	ExplainOpenGroup("Step", NULL, true, es);
+	show_what((const OldRow *) op, ex);
+	if (counters != NULL)
+	{
+		AnagoStepCounts shown = *counters;
+
+		shown.tids = shown.descents = shown.fetched = shown.filtered = -1;
+		shown.heap_fetches = shown.pruned = -1;
+		anago_explain_step_counts(es, &shown);
+	}
+	if (es->format == EXPLAIN_FORMAT_TEXT)
+		es->indent--;
+	ExplainCloseGroup("Step", NULL, true, es);
+}
+
+const AnagoOpKind anago_old_row_kind = {
+	.name = "old row",
+	.ndepths = 1,
+	.size = sizeof(OldRow),
+	.begin = old_row_begin,
+	.end = old_row_end,
+	.room = old_row_room,
+	.accept = old_row_accept,
+	.explain = old_row_explain,
+};
