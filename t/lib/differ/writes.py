@@ -19,7 +19,8 @@ class Writes(Kind):
     @staticmethod
     def create(conn):
         conn.execute(f"""
-            create table wt (id int primary key, k int, g int, v int, note text);
+            create table wt (id int primary key, k int, g int, v int, note text,
+                pad text);
             insert into wt select i, case when i % 17 > 0 then i * 31 % 300 end,
                 i % 50, i % 23, repeat('n', i % 60) || i from generate_series(1, {ROWS}) i;
             create index on wt (k);
@@ -89,7 +90,8 @@ class Writes(Kind):
 
     def _set(self) -> str:
         return self.pick("v = wt.v + 1", "k = coalesce(wt.k, 0) + 5", "note = wt.note || 'x'",
-                         "g = wt.g + 1, v = 0", f"id = wt.id + {10 * ROWS}",
+                         "g = wt.g + 1, v = 0", "g = wt.g",
+                         f"pad = repeat('p', {self.pick(1, 30, 300, 9000)})", f"id = wt.id + {10 * ROWS}",
                          "v = (select count(*) from ws where ws.k = wt.k)")
 
     def _returning(self, columns="wt.*") -> str:
@@ -116,7 +118,8 @@ class Writes(Kind):
             f"left join ws s on s.tid = x.id")
 
     def _update_by_join(self) -> str:
-        value = self.pick("v = s.v", "k = s.k", "note = 's' || s.id")
+        value = self.pick("v = s.v", "k = s.k", "note = 's' || s.id",
+                          f"pad = repeat('s', s.v * {self.pick(1, 8, 60)})")
         return self.pick(
             f"update wt set {value} from ws s where s.tid = wt.id and {self._sources()}"
             f"{self._returning('wt.*, s.*')}",
@@ -136,11 +139,16 @@ class Writes(Kind):
             f"(select 1 from ws s where s.tid = wt.id and {self._sources()})")
 
     def _merge(self) -> str:
-        matched = self.pick("delete", "update set v = s.v", "do nothing")
+        matched = self.pick("delete", "update set v = s.v", "do nothing",
+                            "update set pad = repeat(wt.note, s.v), g = wt.g")
+        inserted = self.pick("(id, k, v) values (s.tid, s.k, s.v)",
+                             "(id, note, v) values (s.tid + s.v * 0, upper('m' || s.id), 1)",
+                             "(id, g) values (s.tid, coalesce(s.g, s.v))")
+        also = self.pick("", "when not matched and s.v = 3 then do nothing ")
         return (f"merge into wt using (select * from ws s where {self._sources()}) s "
                 f"on s.tid = wt.id when matched and wt.v > 9 then {matched} "
                 "when matched then update set k = s.k "
-                "when not matched then insert (id, k, v) values (s.tid, s.k, s.v)")
+                f"{also}when not matched then insert {inserted}")
 
     def _on_conflict(self) -> str:
         moved = self.pick(0, 50, ROWS)
