@@ -137,11 +137,8 @@ anago_wait_event(uint32 *event, const char *name pg_attribute_unused())
 #endif
 }
 
-/* Columns of which a new value keeps an update from being HOT. */
-#if PG_VERSION_NUM >= 160000
-#define ANAGO_ATTRS_IN_WAY_OF_HOT	INDEX_ATTR_BITMAP_HOT_BLOCKING
-#else
-#define ANAGO_ATTRS_IN_WAY_OF_HOT	INDEX_ATTR_BITMAP_ALL
+#if PG_VERSION_NUM < 160000
+#define INDEX_ATTR_BITMAP_HOT_BLOCKING	INDEX_ATTR_BITMAP_ALL
 #endif
 
 /* 16: debug_io_direct, so that the kernel's page cache is not used at all. */

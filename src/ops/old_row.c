@@ -15,7 +15,8 @@
  *		looks				the leaves of (155), (17), ...
  *
  * Rows of one page are mostly neighbours in the plan, too.  What those before one are
- * going to take of the free space is taken off it.
+ * going to take of the free space is taken off it.  Where a new row finds none, the
+ * page that it will go to instead is read, too (new_pages.h); no row waits for that.
  *
  * That is a guess: triggers may make another row, and others may use the room.  If it
  * is wrong, pages are read in vain, or core reads them itself.
@@ -33,6 +34,7 @@
 #include "utils/rel.h"
 
 #include "compat.h"
+#include "ops/new_pages.h"
 #include "ops/ops.h"
 #include "pipeline/row.h"
 #include "pipeline/state.h"
@@ -56,7 +58,16 @@ typedef struct OldRow
 	SetColumn  *set;
 	BlockNumber blkno;			/* of the row that was seen last, */
 	Size		promised;		/* and what new rows are going to take of its page */
+	AnagoNewPages *new_pages;	/* where others go */
 } OldRow;
+
+/* Reads a page, and that is all. */
+typedef struct PageTask
+{
+	AnagoTask	task;
+	OldRow	   *step;
+	BlockNumber blkno;
+} PageTask;
 
 typedef struct OldRowTask
 {
@@ -67,13 +78,14 @@ typedef struct OldRowTask
 } OldRowTask;
 
 StaticAssertDecl(sizeof(OldRowTask) <= ANAGO_TASK_SIZE, "task fits its slot");
+StaticAssertDecl(sizeof(PageTask) <= ANAGO_TASK_SIZE, "task fits its slot");
 
 /* --- begin, end --- */
 
 static void
 begin_set(OldRow *step)
 {
-	Bitmapset  *indexed = RelationGetIndexAttrBitmap(step->heap, ANAGO_ATTRS_IN_WAY_OF_HOT);
+	Bitmapset  *indexed = RelationGetIndexAttrBitmap(step->heap, INDEX_ATTR_BITMAP_HOT_BLOCKING);
 	const List *values = step->desc->exprs[ANAGO_EXPRS_COMPUTED];
 
 	step->nset = list_length(values);
@@ -104,6 +116,7 @@ old_row_begin(AnagoOp *op, const AnagoPipelineDesc *desc, int eflags)
 										  &TTSOpsHeapTuple);
 	step->ctid = ExecInitExpr(linitial(step->desc->exprs[ANAGO_EXPRS_KEYS]),
 							  op->pipeline->ps);
+	step->new_pages = anago_new_pages_create(step->heap);
 	begin_set(step);
 }
 
@@ -164,12 +177,10 @@ set_columns(OldRow *step)
 	return differs;
 }
 
-/* Is there no room for it, with so much free on its page? */
+/* Is there no room for so many bytes, with so much free on its page? */
 static bool
-finds_no_room(OldRow *step, BlockNumber blkno, Size room)
+finds_no_room(OldRow *step, BlockNumber blkno, Size size, Size room)
 {
-	Size		size = new_size(step);
-
 	if (blkno != step->blkno)
 		step->promised = 0;
 	step->blkno = blkno;
@@ -177,6 +188,43 @@ finds_no_room(OldRow *step, BlockNumber blkno, Size room)
 		return true;
 	step->promised += size + sizeof(ItemIdData);
 	return false;
+}
+
+/* --- the page that it goes to --- */
+
+static AnagoVerdict
+page_run(AnagoTask *task)
+{
+	PageTask   *self = (PageTask *) task;
+	Buffer		buf;
+
+	ANAGO_BEGIN(task);
+	ANAGO_AWAIT_PAGE(task, buf, self->step->op.pipeline->pages, self->step->heap,
+					 self->blkno);
+	ReleaseBuffer(buf);
+	ANAGO_END(task);
+}
+
+static const AnagoTaskOps page_ops = {"new page", page_run};
+
+/* A row of that size leaves its page. */
+static void
+read_new_pages(OldRow *step, Size size)
+{
+	AnagoSched *sched = step->op.pipeline->sched;
+	int			depth = step->op.depth + 1;
+	const AnagoHeld *held = step->op.pipeline->held;
+	BlockNumber blkno;
+
+	anago_new_pages_add(step->new_pages, size, (int) (held->end - held->first) - 1);
+	while (anago_sched_has_room(sched, depth) &&
+		   (blkno = anago_new_pages_next(step->new_pages)) != InvalidBlockNumber)
+	{
+		PageTask   *task = (PageTask *) anago_sched_spawn(sched, &page_ops, depth);
+
+		task->step = step;
+		task->blkno = blkno;
+	}
 }
 
 /* --- the old row --- */
@@ -230,7 +278,9 @@ fill(OldRow *step, HeapTuple tuple, Size room)
 	Datum	   *values = step->op.pipeline->wide->tts_values + step->op.first_col;
 	bool	   *isnull = step->op.pipeline->wide->tts_isnull + step->op.first_col;
 	int			last = step->op.ncols - 1;
+	bool		differs;
 	bool		leaves;
+	Size		size;
 
 	Assert(step->op.attnos[last] == ANAGO_ATTNO_COMPUTED);
 	ExecStoreHeapTuple(tuple, slot, false);
@@ -240,13 +290,16 @@ fill(OldRow *step, HeapTuple tuple, Size room)
 		values[i] = slot->tts_values[step->op.attnos[i] - 1];
 		isnull[i] = slot->tts_isnull[step->op.attnos[i] - 1];
 	}
-	leaves = set_columns(step);
-	leaves |= finds_no_room(step, ItemPointerGetBlockNumber(&tuple->t_self), room);
+	differs = set_columns(step);
+	size = new_size(step);
+	leaves = finds_no_room(step, ItemPointerGetBlockNumber(&tuple->t_self), size, room);
 	ExecClearTuple(slot);
-	values[last] = BoolGetDatum(leaves);
+	values[last] = BoolGetDatum(differs || leaves);
 	isnull[last] = false;
-	if (leaves)
+	if (differs || leaves)
 		step->op.counters.rows++;
+	if (leaves)
+		read_new_pages(step, size);
 }
 
 /* Takes over the pin. */
@@ -368,7 +421,7 @@ old_row_explain(const AnagoOp *op, const AnagoExplain *ex, const AnagoStepCounts
 
 const AnagoOpKind anago_old_row_kind = {
 	.name = "old row",
-	.ndepths = 1,
+	.ndepths = 2,
 	.size = sizeof(OldRow),
 	.begin = old_row_begin,
 	.end = old_row_end,

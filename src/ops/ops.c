@@ -8,7 +8,8 @@
  *	  btree/	step: probes of a B-tree index (btree/step.c)
  *	  btree/	step: the same of several tables (btree/append.c)
  *	  held.c	source and sink of looks: rows that are held back
- *	  old_row.c	step of looks: the row that an UPDATE is about to replace
+ *	  old_row.c	step of looks: the row that an UPDATE is about to replace, and
+ *	  new_pages.c	the pages that new ones go to
  *	  emit.c	sink: the executor, rows in no order
  *	  retire.c	sink: the executor, rows in order
  *
