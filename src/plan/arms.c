@@ -293,8 +293,12 @@ anago_make_step_of_several(PlannerInfo *root, Path *core, List *members)
 	step->several = core;
 	step->members = members;
 	for (int i = 0; i < list_length(members); i++)
-		step->tests += anago_cost_of_tests(root, list_nth(members, i),
-										   anago_arms_before(members, i));
+	{
+		List	   *before = anago_arms_before(members, i);
+
+		step->has_arms |= before != NIL;
+		step->tests += anago_cost_of_tests(root, list_nth(members, i), before);
+	}
 	return step;
 }
 

@@ -50,16 +50,6 @@ is_in_doubt(const AnagoPathStep *step, double rows)
 }
 
 /*
- * What it takes until a probe has its first match.  A bitmap scan reads all of its
- * indexes before, which arms need not.
- */
-static Cost
-least_startup(const AnagoPathStep *step)
-{
-	return Min(anago_step_inner(step)->startup_cost, step->ipath->path.startup_cost);
-}
-
-/*
  * Of all matches, the part that core's probes of so many rows look for at least,
  * and, in `joined`, the part that the join's conditions are tested of: those that stop
  * at the first one see some of them (final_cost_nestloop).
@@ -103,7 +93,7 @@ least_probe(PlannerInfo *root, const AnagoPathStep *step, double rows,
 	Cost		saved;
 
 	if (step->several != NULL || is_in_doubt(step, rows))
-		return least_startup(step);
+		return anago_probe_startup(step);
 	run *= least_part(inner, rows, jointype, extra, &joined);
 	probe = inner->startup_cost + run + joined * inner->rows * cpu_tuple_cost;
 	saved = most_saved(root, step, other_probes) *
@@ -143,7 +133,7 @@ anago_join_may_win(PlannerInfo *root, RelOptInfo *joinrel, const Path *outer,
 				   Relids required, bool partial)
 {
 	const Path *inner = anago_step_inner(step);
-	Cost		startup = outer->startup_cost + inner->startup_cost;
+	Cost		startup = outer->startup_cost + anago_probe_startup(step);
 	Cost		least;
 
 	if (anago_debug_force)

@@ -202,7 +202,8 @@ anago_cost_join(PlannerInfo *root, AnagoPath *apath, const NestPath *nest,
 
 	path->rows = stock->rows;
 	anago_copy_disabled_nodes(path, stock);
-	path->startup_cost = stock->startup_cost + Max(setup, 0);
+	path->startup_cost = stock->startup_cost + Max(setup, 0) -
+		(inner->startup_cost - anago_probe_startup(step));
 	path->total_cost = Max(outer->total_cost + price.ours, path->startup_cost) +
 		rerun_cost(path, cost.probes, setup);
 	defer_setup(root, apath, stock);

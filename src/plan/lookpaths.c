@@ -175,6 +175,7 @@ try_looks(PlannerInfo *root, RelOptInfo *joinrel, Path *outer,
 								NULL);
 	step.jointype = jointype;
 	step.inner_unique = nest->jpath.inner_unique;
+	step.has_arms = false;		/* it is core's bitmap scan that is run */
 	total = anago_cost_looks(root, &step, nest, extra->sjinfo);
 	if (anago_debug_force)
 	{

@@ -63,6 +63,7 @@ typedef struct AnagoPathStep
 								 * there is one index path */
 	List	   *members;		/* IndexPaths, where several is not NULL; arms of
 								 * one table follow each other */
+	bool		has_arms;
 	Cost		tests;			/* of a probe: which arm a row is of */
 	AnagoStepFacts *facts;		/* shared by copies of the step */
 	AnagoDive	dive;			/* what its index says of it */
@@ -273,6 +274,18 @@ static inline List *
 anago_step_ipaths(const AnagoPathStep *step)
 {
 	return step->several ? step->members : list_make1(step->ipath);
+}
+
+/*
+ * What it takes until a probe has its first match.  A bitmap scan reads all of its
+ * indexes before, which arms need not.
+ */
+static inline Cost
+anago_probe_startup(const AnagoPathStep *step)
+{
+	return step->has_arms ?
+		Min(step->several->startup_cost, step->ipath->path.startup_cost) :
+		anago_step_inner(step)->startup_cost;
 }
 
 /*

@@ -452,21 +452,30 @@ anago_step_io(PlannerInfo *root, const AnagoPathStep *step)
 	return facts->io;
 }
 
-/*
- * What one probe costs more than core's own path of the same inner side.  That
- * scans tables of an Append which are tiny, where ours uses an index; and of an OR it
- * comes to a page once, in the order of pages, where arms come one by one, and test
- * whose a row is.
- */
+/* What one probe costs more than core's own path of the same inner side. */
 static Cost
-dearer_members(const AnagoPathStep *step)
+more_than_core(const AnagoPathStep *step)
 {
 	Cost		total = step->tests;
 	ListCell   *lc;
 
 	foreach(lc, step->members)
 		total += ((const Path *) lfirst(lc))->total_cost;
-	return Max(0.0, total - step->several->total_cost);
+	return total - step->several->total_cost;
+}
+
+/*
+ * Core looks up an OR by a bitmap scan.  That comes to a page once, where arms come
+ * one by one, and test whose a row is; but where arms have values of several tables
+ * core charges for a bitmap of all rows.  So what index scans cost is what counts.
+ */
+static AnagoProbesCost
+probes_by_arms(const AnagoPathStep *step, const AnagoProbesCost *core)
+{
+	AnagoProbesCost cost = *core;
+
+	cost.probes = Max(core->probes + core->whole * more_than_core(step), 0);
+	return cost;
 }
 
 /* The probes of all tables. */
@@ -482,7 +491,9 @@ probed_pages(PlannerInfo *root, const AnagoPathStep *step,
 		add_table(step->ipath, cost->io, cold, &sum);
 		return sum;
 	}
-	sum.saved = -cost->whole * dearer_members(step);
+	/* core scans tables of an Append that are tiny, where ours uses an index */
+	if (!step->has_arms)
+		sum.saved = -cost->whole * Max(more_than_core(step), 0);
 	foreach(lc, step->members)
 		add_table(lfirst(lc), cost->whole * probe_io(root, lfirst(lc)), cold, &sum);
 	return sum;
@@ -490,13 +501,15 @@ probed_pages(PlannerInfo *root, const AnagoPathStep *step,
 
 static AnagoPrice
 price_step(PlannerInfo *root, const AnagoPathStep *step,
-		   const AnagoProbesCost *cost, Cost setup)
+		   const AnagoProbesCost *core, Cost setup)
 {
+	AnagoProbesCost own = step->has_arms ? probes_by_arms(step, core) : *core;
+	const AnagoProbesCost *cost = &own;
 	ProbedPages pages = probed_pages(root, step, cost, step->cold);
 	Cost		saved = pages.saved - setup;
 	AnagoPrice	price;
 
-	price.core = cost->probes;
+	price.core = core->probes;
 	price.shared = Max(cost->probes - cost->io + Min(setup, 0), 0) + pages.work;
 	price.resident = pages.resident;
 	if (is_soon_cached(step, cost->loops))
