@@ -236,6 +236,8 @@ CREATE FUNCTION anago_activity(
 	OUT in_flight integer,
 	OUT wanted integer,
 	OUT allowed integer,
+	OUT awake integer,
+	OUT planned integer,
 	OUT reads bigint,
 	OUT rows bigint,
 	OUT tasks bigint,
@@ -250,7 +252,7 @@ COMMENT ON FUNCTION anago_activity() IS
 
 CREATE VIEW anago_activity AS
 	SELECT a.pid, a.leader_pid, pg_catalog.pg_get_userbyid(a.usesysid) AS usename, d.datname,
-		a.since, a.share, a.in_flight, a.wanted, a.allowed, a.reads, a.rows, a.tasks, a.waiting_for
+		a.since, a.share, a.in_flight, a.wanted, a.allowed, a.awake, a.planned, a.reads, a.rows, a.tasks, a.waiting_for
 	FROM anago_activity() a
 	LEFT JOIN pg_catalog.pg_database d ON d.oid OPERATOR(pg_catalog.=) a.datid;
 
@@ -269,7 +271,11 @@ COMMENT ON COLUMN anago_activity.in_flight IS
 COMMENT ON COLUMN anago_activity.wanted IS
 	'reads that would be on their way if nothing but the query''s own window were a limit';
 COMMENT ON COLUMN anago_activity.allowed IS
-	'reads that may be on their way now; NULL: the server has no limit';
+	'reads that may be on their way now; NULL: there is no limit';
+COMMENT ON COLUMN anago_activity.awake IS
+	'processes of the query that are at work; the others are parked, wait for work, or have ended; NULL: it has one';
+COMMENT ON COLUMN anago_activity.planned IS
+	'processes that the query was planned with, its leader counted if it takes part; NULL: one';
 COMMENT ON COLUMN anago_activity.reads IS
 	'blocks read, since the query began in this process';
 COMMENT ON COLUMN anago_activity.rows IS
@@ -277,7 +283,19 @@ COMMENT ON COLUMN anago_activity.rows IS
 COMMENT ON COLUMN anago_activity.tasks IS
 	'tasks run';
 COMMENT ON COLUMN anago_activity.waiting_for IS
-	'budget, reads per second, or a wait event as in pg_stat_activity; NULL: it is at work';
+	'budget, reads per second, parked, or a wait event as in pg_stat_activity; NULL: it is at work';
+
+CREATE FUNCTION anago_set_resources(
+	pid integer,
+	processes integer DEFAULT NULL,
+	reads integer DEFAULT NULL
+)
+RETURNS void
+AS 'MODULE_PATHNAME', 'anago_set_resources'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION anago_set_resources(integer, integer, integer) IS
+	'limits of the query that a process runs by anago: processes at work, and reads on their way of all of them; NULL leaves a limit as it is, 0 ends it. At once, until the query ends; one''s own, or any for members of pg_signal_backend';
 
 CREATE FUNCTION anago_budget(
 	OUT scope text,

@@ -37,7 +37,7 @@ LAYERS = {
     "device": {"io", "stats"},
     "survey": set(),
     "ops": {"pipeline", "sched", "page", "io", "shared", "stats"},
-    "pipeline": {"sched", "page", "io", "shared", "stats"},
+    "pipeline": {"sched", "page", "io", "resource", "shared", "stats"},
     "sched": {"page", "io", "shared"},
     "page": {"io", "shared", "resource"},
     "resource": {"shared"},

@@ -32,6 +32,26 @@ reset role;
 alter system set anago.oltp_slowdown = 1;
 set anago.guard = on;
 
+-- limits of running queries: bad input, and who may
+alter system set anago.server_processes = -1;
+set anago.server_processes = 4;
+select anago_set_resources(null, 1, 1);
+select anago_set_resources(0, 1, 1);
+select anago_set_resources(pg_backend_pid(), -1);
+select anago_set_resources(pg_backend_pid(), 5000, 10);
+select anago_set_resources(pg_backend_pid(), 1, 1000000);
+set role anago_nobody;
+do $$
+declare
+	detail text;
+begin
+	perform anago_set_resources(pg_backend_pid(), 1, 1);
+exception when insufficient_privilege then
+	get stacked diagnostics detail = pg_exception_detail;
+	raise notice '% %', regexp_replace(sqlerrm, '[0-9]+', 'N'), detail;
+end $$;
+reset role;
+
 -- what a query shows of itself, and to whom
 create table busy (id int primary key, pad text);
 insert into busy select g, repeat('x', 100) from generate_series(1, 2000) g;

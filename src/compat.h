@@ -192,14 +192,12 @@ anago_count_read_op(void)
 	errmsg("could not read block %u in file \"%s\": %m", blkno, path)
 #endif
 
-/* This process's number among all, and another's; that of a process's transaction.  17: moved. */
+/* This process's number among all; that of a process's transaction.  17: moved. */
 #if PG_VERSION_NUM >= 170000
 #define ANAGO_PROC_NUMBER	MyProcNumber
-#define ANAGO_NUMBER_OF(proc)	GetNumberFromPGProc(proc)
 #define ANAGO_PROC_LXID(proc)	((proc)->vxid.lxid)
 #else
 #define ANAGO_PROC_NUMBER	MyProc->pgprocno
-#define ANAGO_NUMBER_OF(proc)	((proc)->pgprocno)
 #define ANAGO_PROC_LXID(proc)	((proc)->lxid)
 #endif
 

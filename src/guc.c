@@ -41,6 +41,7 @@ char	   *anago_operators = "";
 bool		anago_pin_workers = false;
 bool		anago_residency = true;
 int			anago_server_inflight_reads = 0;
+int			anago_server_processes = 0;
 int			anago_server_reads_per_s = 0;
 int			anago_share = ANAGO_DEFAULT_SHARE;
 int			anago_sim_delay = 8;
@@ -202,13 +203,19 @@ assign_operators(const char *newval, void *extra)
 static void
 assign_server_inflight_reads(int newval, void *extra)
 {
-	anago_budgets_assigned(newval, -1);
+	anago_budgets_assigned(newval, -1, -1);
+}
+
+static void
+assign_server_processes(int newval, void *extra)
+{
+	anago_budgets_assigned(-1, -1, newval);
 }
 
 static void
 assign_server_reads_per_s(int newval, void *extra)
 {
-	anago_budgets_assigned(-1, newval);
+	anago_budgets_assigned(-1, newval, -1);
 }
 
 /* Settings for everybody. */
@@ -310,6 +317,12 @@ define_server_settings(void)
 							"Those that anago issues. Zero means no limit.",
 							&anago_server_inflight_reads, 0, 0, ANAGO_MAX_SERVER_INFLIGHT,
 							PGC_SIGHUP, 0, NULL, assign_server_inflight_reads, NULL);
+
+	DefineCustomIntVariable("anago.server_processes",
+							"Sets how many processes of all queries of the server may be at work at once.",
+							"Workers of parallel queries of anago beyond that are parked until there is a place; each query has one process at least. Zero means no limit.",
+							&anago_server_processes, 0, 0, ANAGO_MAX_SERVER_PROCESSES,
+							PGC_SIGHUP, 0, NULL, assign_server_processes, NULL);
 
 	DefineCustomIntVariable("anago.server_reads_per_s",
 							"Sets how many pages all queries of the server may read per second.",

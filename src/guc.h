@@ -43,6 +43,10 @@ typedef enum AnagoNuma
 #define ANAGO_MAX_SERVER_INFLIGHT	262144
 #define ANAGO_MAX_SERVER_RATE		100000000
 
+/* Of anago.server_processes, and of what anago_set_resources() may give one query. */
+#define ANAGO_MAX_SERVER_PROCESSES	262144
+#define ANAGO_MAX_QUERY_PROCESSES	4000
+
 /* The greatest share, of which the usual one is a hundredth. */
 #define ANAGO_MAX_SHARE			10000
 #define ANAGO_DEFAULT_SHARE		100
@@ -75,6 +79,7 @@ extern PGDLLIMPORT char *anago_operators;
 extern PGDLLIMPORT bool anago_pin_workers;
 extern PGDLLIMPORT bool anago_residency;
 extern PGDLLIMPORT int anago_server_inflight_reads;	/* 0: no limit */
+extern PGDLLIMPORT int anago_server_processes;	/* 0: no limit */
 extern PGDLLIMPORT int anago_server_reads_per_s;	/* 0: no limit */
 extern PGDLLIMPORT int anago_share;
 extern PGDLLIMPORT int anago_sim_delay;		/* completion after 0..n polls */

@@ -7,4 +7,4 @@ use FindBin;
 
 require "$FindBin::RealBin/program.pl";
 
-run_program('resource_test', 'resource/level.c');
+run_program('resource_test', 'resource/level.c', 'resource/parking.c');

@@ -14,6 +14,7 @@
 #include "claim.h"
 #include "resource/bucket.h"
 #include "resource/level.h"
+#include "resource/parking.h"
 
 #define MOST_CLAIMS		200
 #define ROUNDS			2000
@@ -137,12 +138,139 @@ test_bucket(void)
 	claim(anago_bucket_has(due, due, 1e8, 10) == 10, "the highest rate");
 }
 
+/* ---- parking ---- */
+
+/* Workers first .. first + n - 1 of a query, which the first one leads. */
+static int
+add_query(AnagoWorker *workers, int at, int first, int n, double weight)
+{
+	for (int i = 0; i < n; i++)
+		workers[at + i] = (AnagoWorker) {.process = first + i, .query = first, .weight = weight};
+	return at + n;
+}
+
+/* Those of a query that are not parked. */
+static int
+awake(const AnagoWorker *workers, int n, int query)
+{
+	int			sum = 0;
+
+	for (int i = 0; i < n; i++)
+		sum += workers[i].query == query && !workers[i].park;
+	return sum;
+}
+
+static bool
+is_parked(const AnagoWorker *workers, int n, int process)
+{
+	for (int i = 0; i < n; i++)
+		if (workers[i].process == process)
+			return workers[i].park;
+	return false;
+}
+
+static void
+test_parking(void)
+{
+	AnagoWorker workers[20];
+	AnagoClaim	claims[20];
+	int			n = add_query(workers, add_query(workers, 0, 10, 4, 100), 20, 6, 200);
+
+	anago_parking_decide(workers, n, 0, claims);
+	claim(awake(workers, n, 10) == 4 && awake(workers, n, 20) == 6, "no limit: nobody is parked");
+	anago_parking_decide(workers, n, 6, claims);
+	claim(awake(workers, n, 10) == 2 && awake(workers, n, 20) == 4, "six processes by weights 1 and 2");
+	claim(!is_parked(workers, n, 10) && !is_parked(workers, n, 20), "leaders are let first");
+	anago_parking_decide(workers, n, 1, claims);
+	claim(awake(workers, n, 10) == 1 && awake(workers, n, 20) == 1, "one at least of each query");
+	anago_parking_decide(workers, n, 9, claims);
+	claim(awake(workers, n, 10) + awake(workers, n, 20) == 9, "nothing is left over");
+
+	n = add_query(workers, add_query(workers, 0, 10, 4, 100), 20, 6, 200);
+	for (int i = 0; i < n; i++)
+		workers[i].most = workers[i].query == 20 ? 2 : 0;
+	anago_parking_decide(workers, n, 0, claims);
+	claim(awake(workers, n, 10) == 4 && awake(workers, n, 20) == 2, "a query's own limit");
+	anago_parking_decide(workers, n, 5, claims);
+	claim(awake(workers, n, 10) == 3 && awake(workers, n, 20) == 2, "others have what it does not want");
+	for (int i = 0; i < n; i++)
+		workers[i].exempt = workers[i].query == 10;
+	anago_parking_decide(workers, n, 1, claims);
+	claim(awake(workers, n, 10) == 4 && awake(workers, n, 20) == 1, "one that is exempt is not held back");
+
+	n = add_query(workers, 0, 10, 4, 100);
+	for (int i = 0; i < n; i++)
+		workers[i].was_parked = i == 1 || i == 2;
+	anago_parking_decide(workers, n, 2, claims);
+	claim(!is_parked(workers, n, 10) && !is_parked(workers, n, 13), "those that work go on");
+	anago_parking_decide(workers, n, 3, claims);
+	claim(!is_parked(workers, n, 11) && is_parked(workers, n, 12), "then one that is parked wakes");
+	anago_parking_decide(workers, 0, 3, claims);
+	claim(true, "nobody is there");
+}
+
+static void
+test_random_parking(void)
+{
+	bool		within = true;
+	bool		one_each = true;
+	bool		nothing_left = true;
+
+	for (int round = 0; round < ROUNDS; round++)
+	{
+		AnagoWorker workers[MOST_CLAIMS * 5];
+		AnagoClaim	claims[MOST_CLAIMS * 5];
+		int			queries = 1 + rand() % MOST_CLAIMS;
+		int			limit = 1 + rand() % 300;
+		int			n = 0;
+		int			all = 0;
+
+		for (int q = 0; q < queries; q++)
+			n = add_query(workers, n, q * 10, 1 + rand() % 5, 1 + rand() % 1000);
+		anago_parking_decide(workers, n, limit, claims);
+		for (int q = 0; q < queries; q++)
+		{
+			int			its = awake(workers, n, q * 10);
+
+			one_each = one_each && its >= 1 && !is_parked(workers, n, q * 10);
+			all += its;
+		}
+		within = within && all <= (limit > queries ? limit : queries);
+		nothing_left = nothing_left && all >= (limit < n ? limit : n);
+	}
+	claim(within, "random queries: no more processes than the limit");
+	claim(one_each, "random queries: one each, the leader");
+	claim(nothing_left, "random queries: all of the limit is used");
+}
+
+static void
+test_divided_reads(void)
+{
+	AnagoClaim	claims[4];
+	int			equal[] = {50, 50, 50};
+	int			uneven[] = {2, 50, 50};
+	int			few[] = {1, 2, 0};
+	int			least[] = {9, 9, 9, 9};
+
+	anago_parking_divide_reads(equal, 3, 10, claims);
+	claim(equal[0] + equal[1] + equal[2] == 10 && equal[2] >= 3, "ten reads of three processes");
+	anago_parking_divide_reads(uneven, 3, 10, claims);
+	claim(uneven[0] == 2 && uneven[1] == 4 && uneven[2] == 4, "what one does not want others have");
+	anago_parking_divide_reads(few, 3, 30, claims);
+	claim(few[0] + few[1] + few[2] == 30 && few[2] >= 1, "what nobody wants yet is for whoever wants more");
+	anago_parking_divide_reads(least, 4, 2, claims);
+	claim(least[0] == 1 && least[3] == 1, "one read at least of each process");
+}
+
 int
 main(void)
 {
 	test_shares();
 	test_random_claims();
 	test_bucket();
+	test_parking();
+	test_random_parking();
+	test_divided_reads();
 	printf("1..%d\n", ntests);
 	return nfailed > 0;
 }

@@ -14,7 +14,7 @@
 #include "executor/tuptable.h"
 
 #include "ops/ops.h"
-#include "pipeline/state.h"
+#include "pipeline/peers.h"
 
 typedef struct ChildSource
 {
@@ -40,10 +40,10 @@ pull(ChildSource *source)
 
 	/* it may wait for other processes, so that nobody must wait for us then */
 	if (pipeline->peers.share != NULL)
-		anago_share_cross(pipeline->peers.share);
+		anago_peers_cross(pipeline, false);
 	from = ExecProcNode(source->child);
 	if (pipeline->peers.share != NULL)
-		anago_share_cross(pipeline->peers.share);
+		anago_peers_cross(pipeline, true);
 	if (TupIsNull(from))
 		return false;
 	pipeline->bound = NULL;

@@ -518,6 +518,18 @@ anago_pages_pump(AnagoPages *pages, bool wait)
 		sleep_until_done(pages);
 }
 
+bool
+anago_pages_settle(AnagoPages *pages)
+{
+	while (pages->ninflight > 0 && reap(pages) == 0)
+	{
+		CHECK_FOR_INTERRUPTS();
+		pages->io->ops->wait(pages->io);
+	}
+	anago_lease_tell(&pages->lease, 0);
+	return pages->ndone > 0 && pages->io->ops->holds_pins;
+}
+
 /* ---- what the run loop and EXPLAIN look at ---- */
 
 int

@@ -101,6 +101,12 @@ extern PGDLLEXPORT void anago_page_forget(AnagoPages *pages, AnagoWaiter *waiter
  */
 extern void anago_pages_pump(AnagoPages *pages, bool wait);
 
+/*
+ * Wait until no read is on its way, and issue none.  True: there are pages that have
+ * come and are pinned until their waiters come back.
+ */
+extern bool anago_pages_settle(AnagoPages *pages);
+
 /* Have anago_activity show how far this has come; the pump does so, too. */
 extern void anago_pages_tell(AnagoPages *pages);
 

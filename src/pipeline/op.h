@@ -84,6 +84,11 @@ typedef struct AnagoOpKind
 	 */
 	void		(*release) (AnagoOp *op);
 
+	/*
+	 * Let go of pins that it keeps between tasks, which go on later.  Or NULL.
+	 */
+	void		(*unpin) (AnagoOp *op);
+
 	/* Close what begin() opened.  Or NULL. */
 	void		(*end) (AnagoOp *op);
 

@@ -27,6 +27,7 @@
 
 #include "pipeline/peers.h"
 #include "pipeline/row.h"
+#include "resource/elastic.h"
 #include "shared/items.h"
 #include "shared/mailbox.h"
 #include "shared/share.h"
@@ -92,6 +93,7 @@ feed(void *arg)
 	bool		messages;
 	bool		items;
 
+	anago_elastic_keep();
 	/* in parts, all that there is comes from the source */
 	if (pipeline->peers.in_parts)
 	{
@@ -135,6 +137,7 @@ tick(void *arg, int nlive)
 
 	if (anago_share_stopped(peers->share))
 		return false;
+	anago_elastic_keep();
 	peers->give_to = -1;
 	if (anago_peers_exchange(pipeline))
 		peers->give_to = anago_share_balance(peers->share, nlive, &peers->give_n);
@@ -144,12 +147,50 @@ tick(void *arg, int nlive)
 }
 
 void
+anago_peers_cross(const AnagoPipeline *pipeline, bool inside)
+{
+	anago_share_cross(pipeline->peers.share);
+	anago_elastic_phase(inside ? ANAGO_PHASE_INSIDE : ANAGO_PHASE_OUTSIDE);
+}
+
+/* AnagoSchedPeers.rest */
+static bool
+rest(void *arg)
+{
+	AnagoPipeline *pipeline = arg;
+	AnagoShare *share = pipeline->peers.share;
+
+	for (AnagoOp *op = pipeline->ops[0]; op != NULL; op = op->next)
+		if (op->kind->unpin != NULL)
+			op->kind->unpin(op);
+	anago_pipeline_publish(pipeline);
+	pipeline->peers.give_to = -1;
+	anago_elastic_phase(ANAGO_PHASE_PARKED);
+	anago_share_park(share, anago_elastic_is_parked, ANAGO_PARKED_MS);
+	anago_elastic_phase(ANAGO_PHASE_INSIDE);
+	return !anago_share_stopped(share);
+}
+
+void
 anago_peers_meet(AnagoPipeline *pipeline, AnagoSchedPeers *peers)
 {
 	peers->feed = feed;
 	peers->tick = tick;
+	peers->rest = rest;
+	peers->hold = &anago_slot->park;
 	peers->arg = pipeline;
 	pipeline->peers.used = blocks_used(pipeline);
+}
+
+static bool
+wait_for_work(AnagoShare *share)
+{
+	bool		found;
+
+	anago_elastic_phase(ANAGO_PHASE_WAITING);
+	found = anago_share_wait(share);
+	anago_elastic_phase(ANAGO_PHASE_INSIDE);
+	return found;
 }
 
 bool
@@ -163,7 +204,7 @@ anago_peers_more(AnagoPipeline *pipeline)
 
 		if (!stop && feed(pipeline))
 			return true;
-		if (!stop && anago_peers_exchange(pipeline) && anago_share_wait(share))
+		if (!stop && anago_peers_exchange(pipeline) && wait_for_work(share))
 			continue;
 		if (anago_share_leave(share, stop))
 			return false;

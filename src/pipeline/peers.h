@@ -28,6 +28,9 @@ extern PGDLLEXPORT bool anago_peers_more(AnagoPipeline *pipeline);
  */
 extern PGDLLEXPORT bool anago_peers_give(AnagoPipeline *pipeline, int step, AnagoRow *row);
 
+/* The run loop is entered, or left for the executor's or a child plan's code. */
+extern PGDLLEXPORT void anago_peers_cross(const AnagoPipeline *pipeline, bool inside);
+
 /* Do rows and pieces of work go from one process to another at all? */
 static inline bool
 anago_peers_exchange(const AnagoPipeline *pipeline)

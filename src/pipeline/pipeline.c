@@ -21,12 +21,14 @@
 #include "access/xact.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
+#include "optimizer/optimizer.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
 #include "guc.h"
 #include "pipeline/peers.h"
 #include "pipeline/pipeline.h"
+#include "resource/elastic.h"
 
 #ifdef ANAGO_TINY_BOUNDS
 /* Bytes of one process's query, so that many find no room in tests. */
@@ -139,6 +141,7 @@ anago_pipeline_begin(PlanState *ps, const AnagoPipelineDesc *desc,
 					 PlanState *child, TupleTableSlot *wide, int eflags)
 {
 	AnagoPipeline *pipeline = palloc0(sizeof(AnagoPipeline));
+	MemoryContext old;
 
 	pipeline->ps = ps;
 	pipeline->estate = ps->state;
@@ -152,7 +155,12 @@ anago_pipeline_begin(PlanState *ps, const AnagoPipelineDesc *desc,
 	begin_columns(pipeline, desc);
 
 	if (!(eflags & EXEC_FLAG_EXPLAIN_ONLY))
+	{
 		begin_memory(pipeline);
+		old = MemoryContextSwitchTo(pipeline->estate->es_query_cxt);
+		anago_elastic_enter();
+		MemoryContextSwitchTo(old);
+	}
 	begin_ops(pipeline, desc, eflags);
 	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
 		return pipeline;
@@ -249,6 +257,9 @@ begin_engine(AnagoPipeline *pipeline)
 	pipeline->pages = anago_pages_begin(anago_mode != ANAGO_MODE_OOO,
 										anago_max_inflight_reads, budget,
 										&pipeline->counters->run);
+	if (peers->share != NULL)
+		anago_elastic_participate(peers->segment->nparticipants -
+								  (parallel_leader_participation ? 0 : 1));
 	pipeline->sched = anago_sched_begin(pipeline->ndepths, pipeline->pages,
 										&pipeline->memory, &meet, &order,
 										&pipeline->counters->run);
@@ -325,7 +336,9 @@ let_go(AnagoPipeline *pipeline)
 static void
 begin_work(AnagoPipeline *pipeline)
 {
+	anago_elastic_phase(ANAGO_PHASE_WAITING);
 	anago_share_begin(pipeline->peers.share);
+	anago_elastic_phase(ANAGO_PHASE_INSIDE);
 	pipeline->peers.begun = true;
 	if (!anago_share_stopped(pipeline->peers.share))
 		pipeline->ops[0]->kind->start(pipeline->ops[0]);
@@ -338,13 +351,15 @@ next_shared(AnagoPipeline *pipeline)
 	AnagoShare *share = pipeline->peers.share;
 	bool		row;
 
-	anago_share_cross(share);
+	anago_peers_cross(pipeline, true);
 	if (!pipeline->peers.begun)
 		begin_work(pipeline);
 	do
 		row = !anago_share_stopped(share) && anago_sched_run(pipeline->sched);
 	while (!row && anago_peers_more(pipeline));
-	anago_share_cross(share);
+	anago_peers_cross(pipeline, false);
+	if (!row)
+		anago_elastic_phase(ANAGO_PHASE_NONE);
 	return row;
 }
 
@@ -455,6 +470,7 @@ anago_pipeline_leave(AnagoPipeline *pipeline)
 	anago_pipeline_keep_peak(pipeline);
 	end_engine(pipeline);
 	anago_share_end(pipeline->peers.share);
+	anago_elastic_phase(ANAGO_PHASE_NONE);
 	pipeline->peers.share = NULL;
 	pipeline->peers.in_parts = pipeline->peers.in_order = false;
 	pipeline->peers.give_to = -1;

@@ -25,6 +25,7 @@
 
 #include "compat.h"
 #include "resource/budgets.h"
+#include "resource/elastic.h"
 
 PG_FUNCTION_INFO_V1(anago_activity);
 PG_FUNCTION_INFO_V1(anago_budget);
@@ -41,6 +42,8 @@ typedef enum ActivityColumn
 	IN_FLIGHT,
 	WANTED,
 	ALLOWED,
+	AWAKE,
+	PLANNED,
 	READS,
 	ROWS,
 	TASKS,
@@ -55,6 +58,12 @@ may_see(Oid user)
 		has_privs_of_role(GetUserId(), user);
 }
 
+static inline bool
+is_parked(AnagoSlot *slot)
+{
+	return pg_atomic_read_u32(&slot->phase) == ANAGO_PHASE_PARKED;
+}
+
 /* Of the process whose slot it is; NULL: it is at work. */
 static const char *
 waiting_for(AnagoSlot *slot)
@@ -62,6 +71,8 @@ waiting_for(AnagoSlot *slot)
 	int			me = slot - anago_budgets->slots;
 	PGPROC	   *proc = anago_budgets_of_server() ? GetPGProcByNumber(me) : MyProc;
 
+	if (is_parked(slot))
+		return "parked";
 	switch ((AnagoShortage) pg_atomic_read_u32(&slot->shortage))
 	{
 		case ANAGO_SHORT_OF_BUDGET:
@@ -81,6 +92,8 @@ put_row(ReturnSetInfo *rsinfo, AnagoSlot *slot)
 	bool		nulls[ACTIVITY_COLUMNS] = {false};
 	uint32		allowed = pg_atomic_read_u32(&slot->allowed);
 	const char *waits = waiting_for(slot);
+	int			awake;
+	int			planned;
 
 	values[PID] = Int32GetDatum(slot->pid);
 	values[LEADER_PID] = Int32GetDatum(slot->leader);
@@ -91,7 +104,11 @@ put_row(ReturnSetInfo *rsinfo, AnagoSlot *slot)
 	values[IN_FLIGHT] = Int32GetDatum((int32) pg_atomic_read_u32(&slot->inflight));
 	values[WANTED] = Int32GetDatum((int32) pg_atomic_read_u32(&slot->wants));
 	values[ALLOWED] = Int32GetDatum((int32) allowed);
-	nulls[ALLOWED] = allowed == 0;
+	nulls[ALLOWED] = allowed == 0 || is_parked(slot) ||
+		!(anago_budgets_limited() || anago_elastic_is_on());
+	nulls[AWAKE] = nulls[PLANNED] = !anago_elastic_processes(slot, &awake, &planned);
+	values[AWAKE] = Int32GetDatum(awake);
+	values[PLANNED] = Int32GetDatum(planned);
 	values[READS] = Int64GetDatum((int64) pg_atomic_read_u64(&slot->reads));
 	values[ROWS] = Int64GetDatum((int64) pg_atomic_read_u64(&slot->rows));
 	values[TASKS] = Int64GetDatum((int64) pg_atomic_read_u64(&slot->tasks));

@@ -8,6 +8,8 @@
  *	  division.c	how limits are divided among all that want reads
  *	  level.c		how a limit is divided: a pure function
  *	  bucket.h		reads per second
+ *	  elastic.c		processes and reads that a running query gains and loses
+ *	  parking.c		who of them is parked: a pure function
  *	  lease.c		what the page layer has of all budgets above it
  *	  activity.c	what all processes are doing, for SQL
  *	  htal.c		which class of work gets how many cores: pure functions
@@ -86,11 +88,43 @@ slot_init(AnagoSlot *slot)
 	pg_atomic_init_u32(&slot->wants, 0);
 	pg_atomic_init_u32(&slot->allowed, 0);
 	pg_atomic_init_u32(&slot->shortage, ANAGO_SHORT_OF_NOTHING);
+	pg_atomic_init_u32(&slot->leases, 0);
+	pg_atomic_init_u32(&slot->phase, 0);
+	pg_atomic_init_u32(&slot->planned, 0);
+	pg_atomic_init_u32(&slot->park, 0);
+	pg_atomic_init_u32(&slot->own_limit, 0);
+	pg_atomic_init_u32(&slot->nodes, 0);
+	pg_atomic_init_u64(&slot->control, 0);
 	pg_atomic_init_u64(&slot->reads, 0);
 	pg_atomic_init_u64(&slot->timed, 0);
 	pg_atomic_init_u64(&slot->timed_us, 0);
 	pg_atomic_init_u64(&slot->rows, 0);
 	pg_atomic_init_u64(&slot->tasks, 0);
+}
+
+void
+anago_slot_end_query(AnagoSlot *slot)
+{
+	uint64		control = pg_atomic_read_u64(&slot->control);
+	uint64		next;
+
+	do
+		next = ((control >> ANAGO_CONTROL_NUMBER_SHIFT) + 1) << ANAGO_CONTROL_NUMBER_SHIFT;
+	while (!pg_atomic_compare_exchange_u64(&slot->control, &control, next));
+	if (anago_control_limits(control) != 0)
+		pg_atomic_fetch_sub_u32(&anago_budgets->controls, 1);
+}
+
+/* For another process, or none; numbers of queries go on. */
+static void
+slot_renew(AnagoSlot *slot)
+{
+	uint64		control;
+
+	anago_slot_end_query(slot);
+	control = pg_atomic_read_u64(&slot->control);
+	slot_init(slot);
+	pg_atomic_write_u64(&slot->control, control);
 }
 
 static void
@@ -121,14 +155,18 @@ budgets_fill(AnagoBudgets *budgets, int nslots)
 	budgets->nslots = nslots;
 	pg_atomic_init_u32(&budgets->limit, anago_server_inflight_reads);
 	pg_atomic_init_u32(&budgets->per_second, anago_server_reads_per_s);
+	pg_atomic_init_u32(&budgets->processes, anago_server_processes);
 	pg_atomic_init_u64(&budgets->set_at, PgReloadTime);
 	pg_atomic_init_u32(&budgets->guard_limit, 0);
 	pg_atomic_init_u32(&budgets->guard_duty, ANAGO_DUTY_ALWAYS);
+	pg_atomic_init_u32(&budgets->guard_processes, 0);
 	pg_atomic_init_u32(&budgets->guard_asleep, 0);
 	report_init(&budgets->guard);
 	pg_atomic_init_u64(&budgets->computed, 0);
 	division_init(&budgets->all, anago_server_inflight_reads);
 	division_init(&budgets->guarded, anago_server_inflight_reads);
+	pg_atomic_init_u32(&budgets->controls, 0);
+	pg_atomic_init_u64(&budgets->decided, 0);
 	pg_atomic_init_u32(&budgets->taken, 0);
 	pg_atomic_init_u32(&budgets->peak, 0);
 	pg_atomic_init_u64(&budgets->due, 0);
@@ -175,9 +213,9 @@ anago_budgets_of_server(void)
 
 /* ---- settings ---- */
 
-/* Either may be negative: unchanged. */
+/* Each may be negative: unchanged. */
 static void
-set_limits(AnagoBudgets *budgets, int limit, int per_second, TimestampTz at)
+set_limits(AnagoBudgets *budgets, int limit, int per_second, int processes, TimestampTz at)
 {
 	if (limit >= 0 && limit != (int) pg_atomic_read_u32(&budgets->limit))
 	{
@@ -187,6 +225,8 @@ set_limits(AnagoBudgets *budgets, int limit, int per_second, TimestampTz at)
 	}
 	if (per_second >= 0)
 		pg_atomic_write_u32(&budgets->per_second, per_second);
+	if (processes >= 0)
+		pg_atomic_write_u32(&budgets->processes, processes);
 	pg_atomic_write_u64(&budgets->set_at, at);
 }
 
@@ -196,7 +236,7 @@ set_limits(AnagoBudgets *budgets, int limit, int per_second, TimestampTz at)
  * read it at once; sessions do between statements.
  */
 void
-anago_budgets_assigned(int limit, int per_second)
+anago_budgets_assigned(int limit, int per_second, int processes)
 {
 	AnagoBudgets *budgets = own_budgets;
 
@@ -204,7 +244,7 @@ anago_budgets_assigned(int limit, int per_second)
 		return;					/* _PG_init() is not that far */
 	if (IsUnderPostmaster && piece.memory != NULL)
 		budgets = piece.memory;
-	set_limits(budgets, limit, per_second, GetCurrentTimestamp());
+	set_limits(budgets, limit, per_second, processes, GetCurrentTimestamp());
 }
 
 /* A session may be the first that knows of new settings. */
@@ -214,7 +254,7 @@ publish_settings(void)
 	if ((TimestampTz) pg_atomic_read_u64(&anago_budgets->set_at) >= PgReloadTime)
 		return;
 	set_limits(anago_budgets, anago_server_inflight_reads, anago_server_reads_per_s,
-			   PgReloadTime);
+			   anago_server_processes, PgReloadTime);
 }
 
 /* ---- joining and leaving ---- */
@@ -228,7 +268,7 @@ give_all_back(int code, Datum arg)
 	mark_slot(anago_budgets, anago_slot, false);
 	pg_atomic_fetch_sub_u32(&anago_budgets->taken,
 							pg_atomic_read_u32(&anago_slot->charged));
-	slot_init(anago_slot);
+	slot_renew(anago_slot);
 	/* what is still to be let go of, by callbacks after this one, is our own */
 	anago_budgets = own_budgets;
 	anago_slot = &own_budgets->slots[0];
@@ -243,7 +283,7 @@ join(AnagoBudgets *budgets)
 		return;
 	anago_budgets = budgets;
 	anago_slot = &budgets->slots[ANAGO_PROC_NUMBER];
-	slot_init(anago_slot);
+	slot_renew(anago_slot);
 	before_shmem_exit(give_all_back, (Datum) 0);
 }
 
@@ -291,7 +331,7 @@ become_active(AnagoSlot *slot)
 
 	slot->pid = MyProcPid;
 	slot->leader = leader != NULL ? leader->pid : MyProcPid;
-	slot->query = leader != NULL && anago_budgets_of_server() ? ANAGO_NUMBER_OF(leader) :
+	slot->query = leader != NULL && anago_budgets_of_server() ? anago_slot_of(leader) :
 		slot - anago_budgets->slots;
 	slot->user = GetUserId();
 	slot->database = MyDatabaseId;
@@ -299,6 +339,10 @@ become_active(AnagoSlot *slot)
 	slot->waits_since = 0;
 	pg_atomic_write_u32(&slot->share, anago_share);
 	pg_atomic_write_u32(&slot->processes, 1);
+	pg_atomic_write_u32(&slot->phase, ANAGO_PHASE_NONE);
+	pg_atomic_write_u32(&slot->planned, 0);
+	pg_atomic_write_u32(&slot->park, 0);
+	pg_atomic_write_u32(&slot->own_limit, 0);
 	pg_atomic_write_u32(&slot->wants, 0);
 	pg_atomic_write_u32(&slot->allowed, 0);
 	pg_atomic_write_u64(&slot->reads, 0);
@@ -337,16 +381,19 @@ anago_budgets_wake_guard(void)
 		SetLatch(&GetPGProcByNumber(guard - 1)->procLatch);
 }
 
+uint32
+anago_slot_wait_class(int slot)
+{
+	PGPROC	   *proc = anago_budgets_of_server() ? GetPGProcByNumber(slot) : MyProc;
+
+	return *(volatile uint32 *) &proc->wait_event_info & WAIT_EVENT_CLASS;
+}
+
 /* (pg_sleep() is a wait for a timeout) */
 bool
 anago_slot_stands(int slot)
 {
-	uint32		event;
-
-	if (!anago_budgets_of_server())
-		return false;
-	event = *(volatile uint32 *) &GetPGProcByNumber(slot)->wait_event_info;
-	switch (event & WAIT_EVENT_CLASS)
+	switch (anago_slot_wait_class(slot))
 	{
 		case PG_WAIT_LOCK:
 		case PG_WAIT_CLIENT:

@@ -26,7 +26,8 @@
  *	  after the limit has been lowered;
  *	- charged <= in flight of each slot; equal while there is a limit and the
  *	  process is about to read;
- *	- a slot is charged with nothing, and not active, when its process has ended.
+ *	- a slot is charged with nothing, and not active, when its process has ended;
+ *	- what others write into a slot (park, own_limit) is decided anew before long.
  *
  * Two kinds of slots are not reckoned with.  One whose process stands still, as it
  * waits for a lock or for its client, has no part of a limit, and what it has in
@@ -48,6 +49,7 @@
 
 #include "datatype/timestamp.h"
 #include "port/atomics.h"
+#include "storage/proc.h"
 
 /* How old the level may be; how long a process waits for its first read. */
 #define ANAGO_LEVEL_US		2000
@@ -60,6 +62,16 @@ typedef enum AnagoShortage
 	ANAGO_SHORT_OF_BUDGET,		/* too many are in flight, */
 	ANAGO_SHORT_OF_RATE			/* or were read in this second */
 } AnagoShortage;
+
+/* Where a process of a parallel query is; see elastic.h. */
+typedef enum AnagoPhase
+{
+	ANAGO_PHASE_NONE,			/* in no such query, or it has left */
+	ANAGO_PHASE_OUTSIDE,
+	ANAGO_PHASE_INSIDE,
+	ANAGO_PHASE_WAITING,
+	ANAGO_PHASE_PARKED
+} AnagoPhase;
 
 typedef struct AnagoSlot
 {
@@ -80,12 +92,34 @@ typedef struct AnagoSlot
 	pg_atomic_uint32 wants;		/* reads in flight, if it could */
 	pg_atomic_uint32 allowed;	/* of these; 0: no limit */
 	pg_atomic_uint32 shortage;	/* AnagoShortage */
+	/* elastic.h: what it does, what is decided of it, and what is of its query */
+	pg_atomic_uint32 leases;	/* page layers that it has open */
+	pg_atomic_uint32 phase;		/* AnagoPhase */
+	pg_atomic_uint32 planned;	/* processes of the parallel query; 0: it has one */
+	pg_atomic_uint32 park;		/* it is to be parked; anybody writes this, */
+	pg_atomic_uint32 own_limit; /* and this: of its reads, by the query's */
+	pg_atomic_uint32 nodes;		/* of the statement, in its leader */
+	pg_atomic_uint64 control;	/* AnagoControl of the query, in its leader */
+
 	pg_atomic_uint64 reads;
 	pg_atomic_uint64 timed;		/* of these, those that were issued, */
 	pg_atomic_uint64 timed_us;	/* and what they took, all together */
 	pg_atomic_uint64 rows;
 	pg_atomic_uint64 tasks;
 } AnagoSlot;
+
+/*
+ * The limits of one query, which others may set: its number among those of the slot, 32
+ * bits; processes, 12; reads, 20.  0 is no limit.
+ */
+#define ANAGO_CONTROL_READS_BITS	20
+#define ANAGO_CONTROL_NUMBER_SHIFT	32
+
+static inline uint32
+anago_control_limits(uint64 control)
+{
+	return (uint32) control;
+}
 
 /* What the guard has seen and decided, for SQL; numbers are bits of doubles. */
 typedef struct AnagoGuardReport
@@ -120,12 +154,14 @@ typedef struct AnagoBudgets
 	/* limits; 0: none */
 	pg_atomic_uint32 limit;		/* anago.server_inflight_reads */
 	pg_atomic_uint32 per_second;	/* anago.server_reads_per_s */
-	pg_atomic_uint64 set_at;	/* when these two were */
+	pg_atomic_uint32 processes; /* anago.server_processes */
+	pg_atomic_uint64 set_at;	/* when these three were */
 
 	/* the guard's; a limit of 0: none */
 	pg_atomic_uint32 guard_limit;
 	pg_atomic_uint32 guard_duty;	/* of ANAGO_DUTY_ALWAYS: the part of the time
 									 * in which reads may be issued */
+	pg_atomic_uint32 guard_processes;	/* of parallel queries, at work; 0: no limit */
 	pg_atomic_uint32 guard_asleep;	/* 1 + its process's number, if it sleeps */
 	AnagoGuardReport guard;
 
@@ -133,6 +169,10 @@ typedef struct AnagoBudgets
 	pg_atomic_uint64 computed;	/* when, in ns */
 	AnagoDivision all;			/* of the server's limit */
 	AnagoDivision guarded;		/* of the guard's, or that if it is less */
+
+	/* elastic.c */
+	pg_atomic_uint32 controls;	/* queries that have limits of their own */
+	pg_atomic_uint64 decided;	/* when it was, in ns */
 
 	pg_atomic_uint32 taken;
 	pg_atomic_uint32 peak;		/* of taken, since the limit was set */
@@ -158,11 +198,21 @@ extern void anago_budgets_prepare_worker(void);
 extern bool anago_budgets_of_server(void);
 
 /* A setting has another value, in this process; < 0: the same as before. */
-extern void anago_budgets_assigned(int limit, int per_second);
+extern void anago_budgets_assigned(int limit, int per_second, int processes);
 
 /* The slot has one more lease, or one less. */
 extern void anago_slot_enter(void);
 extern void anago_slot_leave(void);
+
+/* The query of that slot has ended, and with it its limits. */
+extern void anago_slot_end_query(AnagoSlot *slot);
+
+/* The number of that process, which is that of its slot. */
+static inline int
+anago_slot_of(const PGPROC *proc)
+{
+	return proc - ProcGlobal->allProcs;
+}
 
 /* Slots that are active, from `slot` on; -1: there is none. */
 extern int	anago_budgets_next(AnagoBudgets *budgets, int slot);
@@ -181,6 +231,9 @@ anago_budgets_limited(void)
  * would end?
  */
 extern bool anago_slot_stands(int slot);
+
+/* What it waits for, by the class of its wait event; 0: for nothing but a CPU. */
+extern uint32 anago_slot_wait_class(int slot);
 
 /* Is it no affair of the guard, as its transaction has an XID? */
 extern bool anago_slot_exempt(int slot);
@@ -211,6 +264,9 @@ anago_write_double(pg_atomic_uint64 *at, double number)
 
 	pg_atomic_write_u64(at, value.bits);
 }
+
+/* A monotonic clock that all processes share. */
+extern uint64 anago_budgets_now(void);
 
 /*
  * What divides among all, as seen by this process: find it out anew if it is too

@@ -15,6 +15,7 @@
 
 #include "compat.h"
 #include "resource/budgets.h"
+#include "resource/elastic.h"
 #include "resource/lease.h"
 
 /* A sleep for want of budget: others give theirs back without a word. */
@@ -55,6 +56,7 @@ close_lease(AnagoLease *lease)
 		anago_slot_done(lease->held);
 	lease->held = 0;
 	tell_wants(lease, 0);
+	anago_elastic_lease_ended();
 	anago_slot_leave();
 }
 
@@ -78,6 +80,7 @@ anago_lease_begin(AnagoLease *lease, AnagoBudget *query, const AnagoCounts *coun
 	lease->on_reset.func = on_reset;
 	lease->on_reset.arg = lease;
 	anago_slot_enter();
+	anago_elastic_lease_begun();
 	lease->open = true;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &lease->on_reset);
 }
@@ -96,7 +99,7 @@ anago_lease_share(const AnagoLease *lease)
 {
 	int			share = lease->query != NULL ? anago_budget_share(lease->query) : INT_MAX;
 
-	if (anago_budgets_limited())
+	if (anago_budgets_limited() || anago_elastic_is_on())
 		share = Min(share, anago_slot_allowed());
 	return share;
 }

@@ -17,11 +17,12 @@
 
 #include "resource/bucket.h"
 #include "resource/budgets.h"
+#include "resource/elastic.h"
 
 #define MS_IN_NS	1000000
 
-static uint64
-now_ns(void)
+uint64
+anago_budgets_now(void)
 {
 	instr_time	now;
 
@@ -36,11 +37,14 @@ int
 anago_slot_allowed(void)
 {
 	int			limit;
-	AnagoDivision *division = anago_division(now_ns(), &limit);
+	AnagoDivision *division = anago_division(anago_budgets_now(), &limit);
 	int			allowed = limit > 0 ? anago_division_allows(division) : INT_MAX;
+	int			shown = limit > 0 ? Min(allowed, limit) : INT_MAX;
+	int			own = anago_elastic_reads();
 
-	pg_atomic_write_u32(&anago_slot->allowed, limit > 0 ? Min(allowed, limit) : 0);
-	return allowed;
+	shown = Min(shown, own);
+	pg_atomic_write_u32(&anago_slot->allowed, shown < INT_MAX ? shown : 0);
+	return Min(allowed, own);
 }
 
 /* ---- part of the time ---- */
@@ -209,7 +213,7 @@ anago_slot_wait(void)
 
 	if (!anago_budgets_limited())
 		return 0;
-	now = now_ns();
+	now = anago_budgets_now();
 	ms = wait_for_duty(now);
 	return per_second > 0 ? Max(ms, wait_for_token(per_second, now)) : ms;
 }
@@ -218,7 +222,7 @@ anago_slot_wait(void)
 static void
 count_in_place(int per_second)
 {
-	uint64		now = now_ns();
+	uint64		now = anago_budgets_now();
 	uint64		due;
 	int			limit;
 
@@ -257,7 +261,7 @@ static int
 take_limited(int want, int held)
 {
 	int			per_second = (int) pg_atomic_read_u32(&anago_budgets->per_second);
-	uint64		now = now_ns();
+	uint64		now = anago_budgets_now();
 	int			limit;
 	AnagoDivision *division = anago_division(now, &limit);
 	int			n = want;
@@ -279,14 +283,26 @@ take_limited(int want, int held)
 	return tokens;
 }
 
+/* Within the query's own limit. */
+static int
+take_of_query(int want, int held)
+{
+	int			inflight = (int) pg_atomic_read_u32(&anago_slot->inflight);
+
+	anago_elastic_keep();
+	return Max(Min(want, anago_elastic_reads() - inflight), held == 0 ? 1 : 0);
+}
+
 int
 anago_slot_take(int want, int held)
 {
 	int			n = want;
 
 	Assert(want > 0 && held >= 0);
-	if (anago_budgets_limited())
-		n = take_limited(want, held);
+	if (anago_elastic_is_on())
+		n = take_of_query(want, held);
+	if (n > 0 && anago_budgets_limited())
+		n = take_limited(n, held);
 	pg_atomic_write_u32(&anago_slot->inflight,
 						pg_atomic_read_u32(&anago_slot->inflight) + n);
 	return n;

@@ -42,15 +42,17 @@
  * that it issues wanted reads as soon as a batch of them has gathered, so the
  * device works while tasks do.
  *
+ *	  sched.c		spawning, running, sleeping
+ *	  queues.c		who is ready, and who stalls
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include "miscadmin.h"
 
-#include "sched/room.h"
+#include "sched/queues.h"
 #include "sched/sched.h"
-#include "sched/slab.h"
 
 /* Wanted reads are issued when that many have gathered... */
 #define ISSUE_BATCH			16
@@ -58,174 +60,9 @@
 /* ... or when so many tasks have run since the page layer was last asked. */
 #define POLL_INTERVAL		32
 
-struct AnagoSched
-{
-	AnagoRoom	room;			/* how many tasks live, and what bounds them */
-	AnagoPages *pages;
-	int			ndepths;
-	AnagoOrder *order;			/* or NULL: rows leave in no order */
-	AnagoSchedPeers peers;		/* feed is NULL: none */
-	int			until_tick;		/* tasks */
-	AnagoSlab	slab;			/* of tasks */
-	uint64		ready_depths;	/* bit d: ready[d] is not empty */
-	AnagoTask  *ready[ANAGO_MAX_DEPTHS];
-	AnagoTask  *stalled[ANAGO_MAX_DEPTHS + 1];	/* by what they wait for */
-	int			widest;			/* greatest window_bound() so far */
-	int			nlive;
-	int			nstalled;
-	int			since_poll;
-	bool		sleepless;		/* anago_sched_run_ready() */
-	AnagoTask  *emitting;
-	AnagoTask  *running;		/* of meaning while one runs */
-	AnagoCounts *counts;
-	AnagoSchedOrder ordered;
-};
-
 StaticAssertDecl(ANAGO_MAX_DEPTHS <= 64, "ready_depths has 64 bits");
 StaticAssertDecl(ANAGO_MAX_DEPTHS <= ANAGO_PRIORITIES,
 				 "depth is used as the priority of a page wait");
-
-/* --- how many live, and what they take --- */
-
-static inline void
-count_in(AnagoSched *sched, int depth)
-{
-	sched->room.live[depth]++;
-	sched->room.task_bytes += sched->room.weight[depth];
-#ifdef USE_ASSERT_CHECKING
-	/* the window may have been wider before the method was known */
-	sched->widest = Max(sched->widest, anago_window_bound(&sched->room));
-	Assert(sched->room.live[depth] <= 2 * sched->widest + (sched->order != NULL));
-#endif
-}
-
-static inline void
-count_out(AnagoSched *sched, int depth)
-{
-	Assert(sched->room.live[depth] > 0);
-	sched->room.live[depth]--;
-	anago_demand_task_ended(&sched->room.demand, depth);
-	sched->room.task_bytes -= sched->room.weight[depth];
-}
-
-/* --- queues: the only code that changes a task's state --- */
-
-static inline void
-push_ready(AnagoSched *sched, AnagoTask *task)
-{
-	Assert(task->depth < sched->ndepths);
-	task->state = ANAGO_TASK_READY;
-	task->next = sched->ready[task->depth];
-	sched->ready[task->depth] = task;
-	sched->ready_depths |= UINT64CONST(1) << task->depth;
-}
-
-static inline AnagoTask *
-pop_ready(AnagoSched *sched)
-{
-	AnagoTask  *task;
-	int			depth;
-
-	if (sched->ready_depths == 0)
-		return NULL;
-	depth = 63 - __builtin_clzll(sched->ready_depths);
-	task = sched->ready[depth];
-	Assert(task->state == ANAGO_TASK_READY && task->depth == depth);
-	sched->ready[depth] = task->next;
-	if (task->next == NULL)
-		sched->ready_depths &= ~(UINT64CONST(1) << depth);
-	task->next = NULL;
-	return task;
-}
-
-static void
-push_stalled(AnagoSched *sched, AnagoTask *task)
-{
-	if (task->place != NULL)
-		task->place->stalled++;
-	task->state = ANAGO_TASK_STALLED;
-	task->next = sched->stalled[task->stalled_on];
-	sched->stalled[task->stalled_on] = task;
-	sched->nstalled++;
-	sched->counts->stalls++;
-}
-
-/* `at` is where it hangs in its list. */
-static void
-unlink_stalled(AnagoSched *sched, AnagoTask **at)
-{
-	AnagoTask  *task = *at;
-
-	if (task->place != NULL)
-		task->place->stalled--;
-	*at = task->next;
-	sched->nstalled--;
-	push_ready(sched, task);
-}
-
-/* Where rows leave in order: the one that is nearest to the head. */
-static void
-pop_stalled(AnagoSched *sched, int on)
-{
-	AnagoTask **nearest = &sched->stalled[on];
-
-	if (sched->order != NULL)
-		for (AnagoTask **at = &(*nearest)->next; *at != NULL; at = &(*at)->next)
-			if ((*at)->place->label < (*nearest)->place->label)
-				nearest = at;
-	unlink_stalled(sched, nearest);
-}
-
-/* Those that stall at the head and may go on. */
-static void
-unstall_head(AnagoSched *sched)
-{
-	AnagoPlace *head = sched->order->head;
-
-	for (int depth = 0; head && head->stalled > 0 && depth < sched->ndepths; depth++)
-	{
-		AnagoTask **at = &sched->stalled[depth];
-
-		while (*at != NULL)
-			if ((*at)->place == head && anago_room_at_head(&sched->room, depth) > 0)
-				unlink_stalled(sched, at);
-			else
-				at = &(*at)->next;
-	}
-}
-
-/*
- * Room appeared at `depth`: let as many go on as may spawn there.  They look
- * again themselves, for others may have been faster.
- */
-static void
-unstall(AnagoSched *sched, int depth)
-{
-	int			room;
-
-	if (sched->stalled[depth] == NULL)
-		return;
-	room = anago_sched_room(sched, depth);
-	/* what the first one takes, the next must see */
-	if (anago_sched_is_short(sched))
-		room = Min(room, 1);
-	while (room-- > 0 && sched->stalled[depth] != NULL)
-		pop_stalled(sched, depth);
-}
-
-static void
-unstall_all(AnagoSched *sched)
-{
-	for (int depth = 0; sched->nstalled > 0 && depth < sched->ndepths; depth++)
-		unstall(sched, depth);
-	if (sched->order != NULL)
-		unstall_head(sched);
-
-	/* one at a time, and only when there is nothing else to do */
-	if (sched->stalled[ANAGO_STALL_WINDOW] != NULL &&
-		sched->ready_depths == 0 && anago_sched_has_use(sched))
-		pop_stalled(sched, ANAGO_STALL_WINDOW);
-}
 
 static void
 wake(void *arg, AnagoWaiter *waiter)
@@ -233,7 +70,7 @@ wake(void *arg, AnagoWaiter *waiter)
 	AnagoTask  *task = (AnagoTask *) waiter;
 
 	Assert(task->state == ANAGO_TASK_WAITING);
-	push_ready((AnagoSched *) arg, task);
+	anago_queue_push_ready((AnagoSched *) arg, task);
 }
 
 void
@@ -243,9 +80,9 @@ anago_sched_retire(AnagoSched *sched)
 		return;
 	if (sched->nstalled > 0)
 	{
-		unstall_head(sched);
+		anago_queue_unstall_head(sched);
 		for (int depth = 1; depth < sched->order->bounded; depth++)
-			unstall(sched, depth);
+			anago_queue_unstall(sched, depth);
 	}
 	if (sched->order->head != NULL && sched->order->head->kept != NULL)
 		sched->ordered.turn(sched->ordered.arg);
@@ -266,11 +103,11 @@ finish(AnagoSched *sched, AnagoTask *task)
 
 	Assert(!task->waiter.waiting && task->waiter.read == NULL);
 	anago_slab_give(&sched->slab, task);
-	count_out(sched, depth);
+	anago_sched_count_out(sched, depth);
 	sched->nlive--;
 	if (task->place != NULL)
 		leave_place(sched, task);
-	unstall(sched, depth);
+	anago_queue_unstall(sched, depth);
 }
 
 /* --- the loop --- */
@@ -285,7 +122,7 @@ finish(AnagoSched *sched, AnagoTask *task)
 static bool
 sleep_for_page(AnagoSched *sched)
 {
-	unstall_all(sched);
+	anago_queue_unstall_all(sched);
 	if (sched->ready_depths != 0)
 		return true;
 	if (sched->peers.feed != NULL && sched->peers.feed(sched->peers.arg))
@@ -297,7 +134,7 @@ sleep_for_page(AnagoSched *sched)
 	}
 	anago_pages_pump(sched->pages, !sched->sleepless);
 	sched->since_poll = 0;
-	unstall_all(sched);
+	anago_queue_unstall_all(sched);
 	return !sched->sleepless || sched->ready_depths != 0;
 }
 
@@ -327,6 +164,28 @@ keep_device_busy(AnagoSched *sched)
 		anago_pages_tell(sched->pages);
 }
 
+/*
+ * Not to work on, though there may be work: what holds pins is let go of, and peers say
+ * for how long.  A task: this one has a page that has come, and is to run before.
+ */
+static AnagoTask *
+rest(AnagoSched *sched, bool *stop)
+{
+	AnagoTask  *task = NULL;
+
+	if (anago_pages_settle(sched->pages))
+		task = anago_queue_pop_woken(sched);
+	if (task == NULL)
+		*stop = !sched->peers.rest(sched->peers.arg);
+	return task;
+}
+
+static inline bool
+is_held(const AnagoSched *sched)
+{
+	return sched->peers.hold != NULL && pg_atomic_read_u32(sched->peers.hold) != 0;
+}
+
 /* Deal with a task that suspended itself; true if a row is to be emitted. */
 static inline bool
 settle(AnagoSched *sched, AnagoTask *task, AnagoVerdict verdict)
@@ -342,10 +201,10 @@ settle(AnagoSched *sched, AnagoTask *task, AnagoVerdict verdict)
 			return false;
 		case ANAGO_YIELD:
 		case ANAGO_AGAIN:
-			push_ready(sched, task);
+			anago_queue_push_ready(sched, task);
 			return false;
 		case ANAGO_STALL:
-			push_stalled(sched, task);
+			anago_queue_push_stalled(sched, task);
 			return false;
 		case ANAGO_EMIT:
 			task->state = ANAGO_TASK_EMITTING;
@@ -367,13 +226,18 @@ anago_sched_run(AnagoSched *sched)
 	for (;;)
 	{
 		AnagoVerdict verdict;
+		bool		stop = false;
 
 		CHECK_FOR_INTERRUPTS();
 
+		if (task == NULL && is_held(sched))
+			task = rest(sched, &stop);
+		if (stop)
+			return false;
 		if (task == NULL)
 		{
 			keep_device_busy(sched);
-			task = pop_ready(sched);
+			task = anago_queue_pop_ready(sched);
 		}
 		if (task == NULL)
 		{
@@ -385,7 +249,7 @@ anago_sched_run(AnagoSched *sched)
 		}
 		if (told_to_stop(sched))
 		{
-			push_ready(sched, task);
+			anago_queue_push_ready(sched, task);
 			return false;
 		}
 		task->state = ANAGO_TASK_RUNNING;
@@ -479,9 +343,9 @@ anago_sched_spawn(AnagoSched *sched, const AnagoTaskOps *ops, int depth)
 	task->ops = ops;
 	task->depth = depth;
 	task->waiter.priority = depth;
-	push_ready(sched, task);
+	anago_queue_push_ready(sched, task);
 
-	count_in(sched, depth);
+	anago_sched_count_in(sched, depth);
 	if (sched->order != NULL && depth < sched->order->ndepths)
 		inherit_place(sched, task);
 	sched->nlive++;
@@ -497,14 +361,14 @@ anago_sched_become(AnagoSched *sched, AnagoTask *task,
 {
 	Assert(task->state == ANAGO_TASK_RUNNING);
 	Assert(!task->waiter.waiting && task->waiter.read == NULL);
-	count_out(sched, task->depth);
-	count_in(sched, depth);
+	anago_sched_count_out(sched, task->depth);
+	anago_sched_count_in(sched, depth);
 	if (task->place != NULL)
 	{
 		anago_place_enter(task->place, depth);
 		anago_place_leave(sched->order, task->place, task->depth);
 	}
-	unstall(sched, task->depth);
+	anago_queue_unstall(sched, task->depth);
 	task->ops = ops;
 	task->depth = depth;
 	task->waiter.priority = depth;
@@ -536,8 +400,7 @@ anago_sched_place(const AnagoSched *sched)
 int
 anago_sched_room(const AnagoSched *sched, int depth)
 {
-	return anago_room(&sched->room, sched->running ? sched->running->place : NULL,
-					  depth);
+	return anago_queue_room(sched, depth);
 }
 
 void
@@ -561,6 +424,5 @@ anago_sched_is_short(const AnagoSched *sched)
 bool
 anago_sched_has_use(const AnagoSched *sched)
 {
-	return anago_pages_wanted(sched->pages) == 0 &&
-		anago_pages_inflight(sched->pages) < anago_pages_window(sched->pages);
+	return anago_queue_has_use(sched);
 }

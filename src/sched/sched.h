@@ -12,38 +12,10 @@
 
 #include "counts.h"
 #include "sched/demand.h"
+#include "sched/meet.h"
 #include "sched/memory.h"
 #include "sched/places.h"
 #include "sched/task.h"
-
-typedef struct AnagoSched AnagoSched;
-
-/*
- * How a scheduler meets the others of a parallel query.
- *
- * feed() is asked when nothing is ready to run: true if it has spawned a task.
- * tick() is told every ANAGO_TICK_INTERVAL tasks how many live; false: all is
- * to stop.
- */
-typedef struct AnagoSchedPeers
-{
-	bool		(*feed) (void *arg);
-	bool		(*tick) (void *arg, int nlive);
-	void	   *arg;
-} AnagoSchedPeers;
-
-/*
- * Where rows are to leave in order (places.h): depths from `ndepths` on have no
- * places, and those below `bounded` are where places are begun.  turn() is told
- * that rows which are kept at the head may leave.  turn NULL: in no order.
- */
-typedef struct AnagoSchedOrder
-{
-	int			ndepths;
-	int			bounded;
-	void		(*turn) (void *arg);
-	void	   *arg;
-} AnagoSchedOrder;
 
 /* Tasks between two ticks. */
 #ifdef ANAGO_TINY_BOUNDS

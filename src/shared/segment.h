@@ -49,12 +49,14 @@
 
 /*
  *		ABSENT -> ACTIVE <-> WAITING -> LEFT
+ *					<-> PARKED
  */
 typedef enum AnagoPresence
 {
 	ANAGO_ABSENT,				/* has not come (yet) */
 	ANAGO_ACTIVE,				/* has tasks, or looks for some */
 	ANAGO_WAITING,				/* has none, and sleeps */
+	ANAGO_PARKED,				/* may have some, and sleeps */
 	ANAGO_LEFT
 } AnagoPresence;
 

@@ -127,6 +127,14 @@ work_wait_event(void)
 	return anago_wait_event(&event, "AnagoWork");
 }
 
+static uint32
+parked_wait_event(void)
+{
+	static uint32 event = 0;
+
+	return anago_wait_event(&event, "AnagoParked");
+}
+
 bool
 anago_share_has_work(const AnagoShare *share)
 {
@@ -154,7 +162,10 @@ is_held_up(AnagoParticipant *other)
 		(event & WAIT_EVENT_CLASS) != PG_WAIT_LWLOCK;
 }
 
-/* Is somebody else at work, and is one of them not held up? */
+/*
+ * Is somebody else at work, and is one of them not held up?  One that is parked
+ * goes on as soon as the others have nothing to do.
+ */
 static bool
 others_at_work(const AnagoShare *share, bool *any_held_up, bool *all_held_up)
 {
@@ -165,12 +176,13 @@ others_at_work(const AnagoShare *share, bool *any_held_up, bool *all_held_up)
 	for (int i = 0; i < share->segment->nparticipants; i++)
 	{
 		AnagoParticipant *other = &share->segment->participants[i];
+		uint32		presence = pg_atomic_read_u32(&other->presence);
 
 		if (i == share->me ||
-			pg_atomic_read_u32(&other->presence) != ANAGO_ACTIVE)
+			(presence != ANAGO_ACTIVE && presence != ANAGO_PARKED))
 			continue;
 		active = true;
-		if (is_held_up(other))
+		if (presence == ANAGO_ACTIVE && is_held_up(other))
 			*any_held_up = true;
 		else
 			*all_held_up = false;
@@ -250,6 +262,22 @@ anago_share_wait(AnagoShare *share)
 	found = wait_for_work(share);
 	end_waiting(share);
 	return found;
+}
+
+void
+anago_share_park(AnagoShare *share, bool (*still) (void), long nap_ms)
+{
+	AnagoSegment *segment = share->segment;
+	AnagoParticipant *self = anago_share_self(share);
+
+	pg_atomic_write_u32(&self->presence, ANAGO_PARKED);
+	pg_atomic_fetch_sub_u32(&segment->budget.users, 1);
+	ConditionVariablePrepareToSleep(&segment->changed);
+	while (!anago_share_stopped(share) && still())
+		ConditionVariableTimedSleep(&segment->changed, nap_ms, parked_wait_event());
+	ConditionVariableCancelSleep();
+	pg_atomic_fetch_add_u32(&segment->budget.users, 1);
+	pg_atomic_write_u32(&self->presence, ANAGO_ACTIVE);
 }
 
 /*

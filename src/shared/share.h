@@ -80,6 +80,12 @@ extern bool anago_share_has_work(const AnagoShare *share);
 extern bool anago_share_wait(AnagoShare *share);
 
 /*
+ * Not to work for now: sleep for as long as `still` says so, or until all are to stop.
+ * To others it is at work, and is given no rows.  Interruptible; wait event AnagoParked.
+ */
+extern void anago_share_park(AnagoShare *share, bool (*still) (void), long nap_ms);
+
+/*
  * Wait for one's turn at the source, interruptibly (wait event AnagoWork), and
  * end it.  After an error it never ends; the query does.
  */

@@ -118,6 +118,7 @@ const AnagoOpKind anago_append_kind = {
 	.begin = append_begin,
 	.rescan = append_rescan,
 	.release = append_release,
+	.unpin = append_release,
 	.end = append_end,
 	.room = append_room,
 	.accept = append_accept,

@@ -97,6 +97,12 @@ step_release(AnagoOp *op)
 }
 
 static void
+step_unpin(AnagoOp *op)
+{
+	anago_step_release((AnagoStep *) op);
+}
+
+static void
 step_end(AnagoOp *op)
 {
 	anago_step_close((AnagoStep *) op);
@@ -172,6 +178,7 @@ const AnagoOpKind anago_step_kind = {
 	.begin = step_begin,
 	.rescan = step_rescan,
 	.release = step_release,
+	.unpin = step_unpin,
 	.end = step_end,
 	.room = step_room,
 	.accept = step_accept,
