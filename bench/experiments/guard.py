@@ -5,7 +5,9 @@
 
 Lookups: --clients sessions of pgbench look up single orders at random, on cold data,
 while query C runs in a loop in a session of its own; each variant has its own server,
-cold.  Lookups go on until C has ended once; its work is the median time of those runs.
+cold.  Their figures are of the first --seconds, as later ones find more in memory; they go
+on until C has ended once, and that run, which began cold, is C's time.
+Quiet: C without lookups, with the guard on and off.
 Step: lookups begin and end while C runs; the guard's limit over time.  Shares: sessions
 with anago.share 100, 200, 400, 800 read lines of parts, others each, and their reads are
 compared.
@@ -30,7 +32,7 @@ NAME = "guard"
 TITLE = "Transactions beside queries"
 QUESTION = ("What do single-row lookups lose while query C runs beside them, and what "
             "does C lose where the guard protects them?")
-SECTIONS = ("lookups", "step", "shares")
+SECTIONS = ("lookups", "quiet", "step", "shares")
 
 # (TPC-H's order keys: the first 8 of each 32)
 LOOKUP = """\\set n random(0, {orders} - 1)
@@ -38,6 +40,8 @@ LOOKUP = """\\set n random(0, {orders} - 1)
 select o_totalprice from orders where o_orderkey = :k;
 """
 ORDERS = 1_500_000          # for each unit of the scale
+
+AGAIN = 5                   # seconds of lookups whose figures are not used
 
 SHARES = (100, 200, 400, 800)
 SHARED_READS = 30
@@ -147,15 +151,13 @@ def lookups(bench, seconds) -> Lookups:
                    min(at - took for at, took in ended), max(at for at, _ in ended))
 
 
-def lookups_until(bench, loop):
-    """The same, again and again until query C has ended once."""
-    done, ms = [], []
+def lookups_until(bench, loop) -> Lookups:
+    """The first of such runs; the same again and again until query C has ended once."""
     until = time.monotonic() + bench.args.limit
-    while not done or (loop and not loop.took and loop.is_alive() and time.monotonic() < until):
-        one = lookups(bench, bench.args.seconds)
-        done.append(one.tps)
-        ms += one.ms
-    return statistics.fmean(done), sorted(ms)
+    first = lookups(bench, bench.args.seconds)
+    while loop and not loop.took and loop.is_alive() and time.monotonic() < until:
+        lookups(bench, AGAIN)
+    return first
 
 
 def quantile(ordered, part):
@@ -169,11 +171,12 @@ def one_run(bench, variant, repetition):
     bench.cluster.restart_cold({**runs.COLD_SERVER, **variant.server})
     with running(bench, variant.session) as loop:
         time.sleep(1)
-        tps, ms = lookups_until(bench, loop)
-    ran = len(loop.took) if loop else 0
-    figures = {"tps": tps, "runs": ran,
-               "each": statistics.median(loop.took) if ran else 0,
-               **{name: quantile(ms, part) for name, part in QUANTILES.items()}}
+        first = lookups_until(bench, loop)
+    took = loop.took[0] if loop and loop.took else None
+    if loop and not took:
+        say(f"{variant.name} #{repetition}: C did not end within {bench.args.limit} s")
+    figures = {"tps": first.tps, "c_s": took or bench.args.limit if loop else 0,
+               **{name: quantile(first.ms, part) for name, part in QUANTILES.items()}}
     bench.records("lookups", "C", variant.name, repetition, seconds,
                   marks=" ".join(f"{name}={value:.4g}" for name, value in figures.items()))
     say(f"{variant.name} #{repetition}: {figures}")
@@ -186,17 +189,39 @@ def measure_lookups(bench):
     for repetition in range(bench.args.repetitions):
         for variant in variants:
             figures[variant.name].append(one_run(bench, variant, repetition))
-    out, rows = {}, []
-    for name, taken in figures.items():
-        out[name] = {key: statistics.median(one[key] for one in taken) for key in taken[0]}
-        mine, base = out[name], out["alone"]
+    out = {name: {key: statistics.median(one[key] for one in taken) for key in taken[0]}
+           for name, taken in figures.items()}
+    rows = []
+    base, stock = out["alone"], out["stock, same plan"]
+    for name, mine in out.items():
         rows.append([name, f"{mine['tps']:.0f}", f"{mine['tps'] / base['tps']:.2f}",
                      *(f"{mine[key]:.2f}" for key in QUANTILES),
-                     f"{mine['p99'] / base['p99']:.2f}", f"{mine['each']:.1f}"])
+                     f"{mine['p99'] / base['p99']:.2f}",
+                     *([f"{mine['c_s']:.1f}", f"{stock['c_s'] / mine['c_s']:.2f}"]
+                       if mine["c_s"] else ["", ""])])
     bench.results.table("lookups", f"{bench.args.clients} clients of lookups beside query C",
                         ["beside", "tps", "of alone", "p50 ms", "p99 ms", "p99.9 ms",
-                         "p99, of alone", "C, seconds"], rows)
+                         "p99, of alone", "C, seconds", "C, times stock's same plan"], rows)
     return out
+
+
+def measure_quiet(bench):
+    """What the guard costs C where there are no transactions."""
+    on = {**queries.INDEX_PLAN, **queries.ANAGO_ON}
+    took = {"off": [], "on": []}
+    for _ in range(bench.args.repetitions):
+        for guard, taken in took.items():
+            bench.cluster.stop()
+            bench.cluster.restart_cold({**runs.COLD_SERVER, **preloaded(guard=guard)})
+            with running(bench, on) as loop:
+                while loop.is_alive() and not loop.took:
+                    time.sleep(0.01)
+            taken.append(loop.took[0])
+    figures = {guard: statistics.median(taken) for guard, taken in took.items()}
+    bench.results.table("quiet", "C without lookups", ["guard", "C, seconds", "of unguarded"],
+                        [[guard, f"{figures[guard]:.2f}", f"{figures['off'] / figures[guard]:.3f}"]
+                         for guard in took])
+    return figures
 
 
 @contextmanager
@@ -209,13 +234,18 @@ def watching(bench):
     try:
         with bench.cluster.connect("guard_watch") as conn:
             conn.execute("create extension anago")
+            conn.execute("create table one (id int primary key)")
             yield conn
     finally:
         with bench.cluster.connect() as conn:
             conn.execute("drop database guard_watch with (force)")
 
 
-# One statement, so that whoever looks is no transaction of its own each time.
+# Who looks is no transaction to the guard: it has a query of anago's open, which never runs.
+OPEN = """set anago.enable = on; set anago.debug_force = on;
+begin; declare open cursor for select * from one where id > 0;
+set anago.enable = off"""
+
 WATCH = """do $$ begin
     for i in 1 .. {looks} loop
         insert into guard_watch select clock_timestamp(), g.inflight_limit, g.part_of_time, g.state,
@@ -234,12 +264,14 @@ def measure_step(bench):
         conn.execute("create unlogged table guard_watch (at timestamptz, inflight_limit int,"
                      " part float8, state text, in_flight bigint)")
         with running(bench, {**queries.INDEX_PLAN, **queries.ANAGO_ON}):
+            conn.execute(OPEN)
             watcher = threading.Thread(target=lambda: conn.execute(
                 WATCH.format(looks=round((args.step * 3) / 0.006))), daemon=True)
             watcher.start()
             time.sleep(args.step)
             done = lookups(bench, round(args.step))
             watcher.join()
+        conn.execute("commit")
         taken = conn.execute("select extract(epoch from at)::float8, inflight_limit, part, state,"
                              " in_flight from guard_watch order by at").fetchall()
     return report_step(bench, taken, done.begin, done.end)
@@ -295,11 +327,11 @@ def measure_shares(bench):
     return {str(share): had[share] for share in SHARES}
 
 
-MEASURE = {"lookups": measure_lookups, "step": measure_step, "shares": measure_shares}
+MEASURE = {"lookups": measure_lookups, "quiet": measure_quiet, "step": measure_step, "shares": measure_shares}
 
 
 def main():
-    parser = session.parser(__doc__, repetitions=3)
+    parser = session.parser(__doc__, repetitions=2)
     parser.add_argument("--clients", type=int, default=4, help="of the lookups")
     parser.add_argument("--seconds", type=int, default=20, help="of lookups, each run")
     parser.add_argument("--limit", type=float, default=120, help="seconds that C may take beside lookups")
