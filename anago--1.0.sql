@@ -324,7 +324,8 @@ CREATE FUNCTION anago_guard(
 	OUT unloaded_us double precision,
 	OUT slowdown double precision,
 	OUT inflight_limit integer,
-	OUT part_of_time double precision
+	OUT part_of_time double precision,
+	OUT process_limit integer
 )
 RETURNS record
 AS 'MODULE_PATHNAME', 'anago_guard'
@@ -354,6 +355,8 @@ COMMENT ON COLUMN anago_guard.inflight_limit IS
 	'reads that all queries together may have on their way; NULL: no limit of the guard''s';
 COMMENT ON COLUMN anago_guard.part_of_time IS
 	'part of the time in which these may be issued';
+COMMENT ON COLUMN anago_guard.process_limit IS
+	'processes of these queries that may work at once, one of each at least; NULL: no limit of the guard''s';
 
 REVOKE ALL ON FUNCTION anago_guard() FROM PUBLIC;
 REVOKE ALL ON anago_guard FROM PUBLIC;

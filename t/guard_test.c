@@ -29,26 +29,31 @@ typedef struct World
 	double		noise;			/* of a mean latency, up or down */
 	int			queries;
 	double		wants;
+	int			workers;		/* of one parallel query: */
+	double		crowds;			/* by what each beside the first hurts */
 } World;
 
 static double
-slowdown_of(const World *world, double budget)
+slowdown_of(const World *world, double budget, int processes)
 {
+	int			work = processes < world->workers ? processes : world->workers;
 	double		reads = world->queries == 0 ? 0 : fmin(budget, world->wants);
 
-	return 1 + world->hurt * reads + (world->queries == 0 ? 0 : world->anyway);
+	return 1 + world->hurt * reads + (work > 1 ? world->crowds * (work - 1) : 0) + (world->queries == 0 ? 0 : world->anyway);
 }
 
 static AnagoGuardInput
-see(const World *world, double budget)
+see(const World *world, double budget, int processes)
 {
-	AnagoGuardInput seen = {.ms = STEP_MS, .queries = world->queries, .wants = world->wants, .cpus = 2};
+	AnagoGuardInput seen = {.ms = STEP_MS, .queries = world->queries, .wants = world->wants, .cpus = 2,
+	.workers = world->workers, .parallel = world->workers > 0};
 	double		noise = world->noise * (2.0 * rand() / RAND_MAX - 1);
-	double		us = world->alone_us * slowdown_of(world, budget) * (1 + noise);
+	double		us = world->alone_us * slowdown_of(world, budget, processes) * (1 + noise);
 
 	if (world->clients == 0)
 		return seen;
 	seen.busy_ms = world->clients * STEP_MS;
+	seen.runnable = 2 + (processes < world->workers ? processes : world->workers);
 	seen.transactions = floor(seen.busy_ms * 1000 / us);
 	return seen;
 }
@@ -59,7 +64,7 @@ live(AnagoGuard *guard, const World *world, int ms)
 {
 	for (; ms > 0; ms -= STEP_MS)
 	{
-		AnagoGuardInput seen = see(world, guard->budget);
+		AnagoGuardInput seen = see(world, guard->budget, guard->processes);
 
 		anago_guard_step(guard, &seen, TARGET, MOST);
 	}
@@ -108,10 +113,10 @@ test_convergence(void)
 	live(&guard, &both, 3000);
 	/* 0.05 for each read: 4 are 20% */
 	claim(guard.budget > 2.5 && guard.budget < 5, "it finds the budget: %.2f reads", guard.budget);
-	claim(slowdown_of(&both, guard.budget) < 1.25, "and keeps it");
+	claim(slowdown_of(&both, guard.budget, guard.processes) < 1.25, "and keeps it");
 	worse.hurt = 0.4;
 	live(&guard, &worse, 200);
-	claim(slowdown_of(&worse, guard.budget) < 1.35, "a device that is slower: less, within 200 ms (%.2f)", guard.budget);
+	claim(slowdown_of(&worse, guard.budget, guard.processes) < 1.35, "a device that is slower: less, within 200 ms (%.2f)", guard.budget);
 	live(&guard, &both, 2000);
 	claim(guard.budget > 2, "and more again (%.2f)", guard.budget);
 }
@@ -231,10 +236,50 @@ test_anything(void)
 	claim(holds, "whatever is seen, the budget is within its bounds");
 }
 
+static void
+test_processes(void)
+{
+	AnagoGuard	guard = begin();
+	World		crowded = both;
+	World		cached = {.clients = 4, .alone_us = 400, .workers = 4, .crowds = 0.2};
+	double		reads;
+
+	crowded.hurt = 0.0001;
+	crowded.workers = 4;
+	crowded.crowds = 0.4;
+	live(&guard, &alone, 500);
+	claim(guard.processes == ANAGO_GUARD_PROCESSES, "no limit of processes without need");
+	live(&guard, &crowded, 400);
+	claim(guard.processes == 1, "where CPUs are short workers are parked (%d work)", guard.processes);
+	reads = guard.budget;
+	live(&guard, &crowded, 150);
+	claim(guard.budget >= reads, "and reads are left to the query");
+	crowded.crowds = 0;
+	live(&guard, &crowded, 3000);
+	claim(guard.processes == ANAGO_GUARD_PROCESSES, "they wake where they hurt nobody");
+	live(&guard, &queries, 200);
+	claim(guard.state == ANAGO_GUARD_FREE && guard.processes == ANAGO_GUARD_PROCESSES,
+		  "and where there are no transactions");
+
+	guard = begin();
+	live(&guard, &alone, 500);
+	live(&guard, &cached, 1000);
+	claim(guard.state == ANAGO_GUARD_LIMITS && guard.processes >= 1 && guard.processes <= 2,
+		  "also of a query that reads nothing (%d work)", guard.processes);
+
+	guard = begin();
+	crowded = both;
+	crowded.workers = 1;
+	live(&guard, &alone, 500);
+	live(&guard, &crowded, 3000);
+	claim(guard.budget < 6, "where nobody can be parked reads are taken away (%.2f)", guard.budget);
+}
+
 int
 main(void)
 {
 	test_states();
+	test_processes();
 	test_convergence();
 	test_extremes();
 	test_probe();

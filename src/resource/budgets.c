@@ -30,6 +30,7 @@
 #include "storage/proc.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
+#include "utils/wait_event.h"
 
 #include "compat.h"
 #include "guc.h"

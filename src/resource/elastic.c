@@ -16,6 +16,7 @@
 #include "storage/procarray.h"
 #include "utils/acl.h"
 #include "utils/memutils.h"
+#include "utils/wait_event.h"
 
 #include "compat.h"
 #include "guc.h"

@@ -1,11 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * guard.c
- *	  How many reads queries may have beside transactions.  See guard.h.
+ *	  How many reads and processes queries may have beside transactions.  See guard.h.
  *
  * The budget grows by a tenth, and falls in proportion to how much too slow
  * transactions are, to a quarter at most: it finds the edge from below and goes
- * back from it fast.  Near below the target it stays where it is.
+ * back from it fast.  Near below the target it stays where it is.  Processes are halved,
+ * and come back one by one.
  *
  *-------------------------------------------------------------------------
  */
@@ -45,6 +46,13 @@
 #define GUARD_LEAST_CUT		0.9
 #define GUARD_MOST_CUT		0.25
 
+/* CPUs are short: so many processes for each, and little of the time for reads. */
+#define GUARD_CROWDED		1.2
+#define GUARD_READING		0.5
+
+/* One process more after so many judgements that all is well. */
+#define GUARD_CALM			10
+
 static double
 within(double value, double least, double most)
 {
@@ -55,6 +63,14 @@ static void
 forget_gathered(AnagoGuard *guard)
 {
 	guard->transactions = guard->busy_ms = guard->gathered_ms = 0;
+	guard->reading_ms = guard->runnable_ms = 0;
+}
+
+static int
+processes_in(const AnagoGuard *guard, AnagoGuardState state)
+{
+	return state == ANAGO_GUARD_PROBE ? 1 :
+		state == ANAGO_GUARD_LIMITS ? guard->resume_processes : ANAGO_GUARD_PROCESSES;
 }
 
 static void
@@ -63,8 +79,12 @@ go(AnagoGuard *guard, AnagoGuardState state, double budget)
 	if (guard->state != state)
 	{
 		if (guard->state == ANAGO_GUARD_LIMITS)
+		{
 			guard->resume = guard->budget;
+			guard->resume_processes = guard->processes;
+		}
 		guard->state = state;
+		guard->processes = processes_in(guard, state);
 		guard->in_state_ms = 0;
 		forget_gathered(guard);
 	}
@@ -78,7 +98,9 @@ anago_guard_init(AnagoGuard *guard, int most)
 	{
 		.state = ANAGO_GUARD_IDLE,
 			.budget = most,
+			.processes = ANAGO_GUARD_PROCESSES,
 			.resume = GUARD_BEGIN,
+			.resume_processes = ANAGO_GUARD_PROCESSES,
 			.quiet_ms = GUARD_QUIET_MS,
 			.slowdown = 1,
 	};
@@ -91,6 +113,8 @@ gather(AnagoGuard *guard, const AnagoGuardInput *seen)
 {
 	guard->transactions += seen->transactions;
 	guard->busy_ms += seen->busy_ms;
+	guard->reading_ms += seen->reading_ms;
+	guard->runnable_ms += seen->runnable * seen->ms;
 	guard->gathered_ms += seen->ms;
 }
 
@@ -153,10 +177,20 @@ smooth(AnagoGuard *guard, double slowdown, double transactions)
 	guard->slowdown += part * (slowdown - guard->slowdown);
 }
 
-static void
+/* Are CPUs what transactions lack? */
+static bool
+is_crowded(const AnagoGuard *guard, const AnagoGuardInput *seen)
+{
+	return guard->runnable_ms > GUARD_CROWDED * seen->cpus * guard->gathered_ms &&
+		guard->reading_ms <= GUARD_READING * guard->busy_ms;
+}
+
+/* Returns whether CPUs are short. */
+static bool
 judge(AnagoGuard *guard, const AnagoGuardInput *seen)
 {
 	double		now = latency_us(guard);
+	bool		crowded = is_crowded(guard, seen);
 
 	if (now > 0 && guard->unloaded_us > 0)
 	{
@@ -166,9 +200,16 @@ judge(AnagoGuard *guard, const AnagoGuardInput *seen)
 	else if (seen->others > 0)
 		guard->slowdown = slowdown_by_waits(guard, seen);
 	forget_gathered(guard);
+	return crowded;
 }
 
 /* ---- what is decided ---- */
+
+static inline bool
+is_calm(const AnagoGuard *guard, double target)
+{
+	return guard->slowdown < 1 + (target - 1) * GUARD_DEAD_BAND;
+}
 
 /* More than is wanted would only be longer to be taken back. */
 static double
@@ -178,10 +219,42 @@ next_budget(const AnagoGuard *guard, double wants, double target, int most)
 
 	if (guard->slowdown > target)
 		budget *= within(target / guard->slowdown, GUARD_MOST_CUT, GUARD_LEAST_CUT);
-	else if (guard->slowdown < 1 + (target - 1) * GUARD_DEAD_BAND &&
-			 budget < 2 * wants)
+	else if (is_calm(guard, target) && budget < 2 * wants)
 		budget *= GUARD_GROWTH;
 	return within(budget, ANAGO_GUARD_LEAST, most);
+}
+
+/* Half of those that work, but one of each query; false: these are all there are. */
+static bool
+park_half(AnagoGuard *guard, const AnagoGuardInput *seen)
+{
+	int			work = guard->processes < seen->workers ? guard->processes : seen->workers;
+
+	if (work <= seen->parallel)
+		return false;
+	guard->processes = work / 2 > seen->parallel ? work / 2 : seen->parallel;
+	return true;
+}
+
+static void
+wake_one(AnagoGuard *guard, const AnagoGuardInput *seen)
+{
+	guard->calm = 0;
+	if (guard->processes < ANAGO_GUARD_PROCESSES)
+		guard->processes++;
+	if (guard->processes > seen->workers)
+		guard->processes = ANAGO_GUARD_PROCESSES;
+}
+
+static void
+decide(AnagoGuard *guard, const AnagoGuardInput *seen, bool crowded, double target, int most)
+{
+	guard->calm = is_calm(guard, target) ? guard->calm + 1 : 0;
+	if (guard->slowdown > target && crowded && park_half(guard, seen))
+		return;
+	if (guard->calm >= GUARD_CALM)
+		wake_one(guard, seen);
+	guard->budget = next_budget(guard, seen->wants, target, most);
 }
 
 static void
@@ -212,10 +285,7 @@ limit(AnagoGuard *guard, const AnagoGuardInput *seen, double target, int most)
 {
 	gather(guard, seen);
 	if (is_enough(guard))
-	{
-		judge(guard, seen);
-		guard->budget = next_budget(guard, seen->wants, target, most);
-	}
+		decide(guard, seen, judge(guard, seen), target, most);
 	if (guard->age_ms >= GUARD_OLD_MS)
 		go(guard, ANAGO_GUARD_PROBE, ANAGO_GUARD_LEAST);
 }
@@ -233,7 +303,7 @@ anago_guard_step(AnagoGuard *guard, const AnagoGuardInput *seen,
 		(guard->read_unloaded_us == 0 || seen->read_us < guard->read_unloaded_us))
 		guard->read_unloaded_us = seen->read_us;
 
-	if (seen->queries == 0)
+	if (seen->queries == 0 && seen->workers == 0)
 	{
 		go(guard, ANAGO_GUARD_IDLE, most);
 		gather(guard, seen);

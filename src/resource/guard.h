@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * guard.h
- *	  How many reads queries may have, so that transactions are hardly slower.
+ *	  How many reads and processes queries may have, so that transactions are hardly
+ *	  slower.
  *
  * The controller: a pure function of what was seen since the last time, and of a
  * state.  Neither this header nor guard.c includes postgres.h, and no clock is
@@ -23,12 +24,16 @@
  *		PROBE -- enough was seen --> LIMITS
  *		LIMITS -- what was learnt is old --> PROBE
  *
+ * Where transactions are too slow, more processes want to run than there are CPUs, and it
+ * is not reads that transactions wait for, parallel queries lose processes first, down to
+ * one each; else, and then, reads.
+ *
  * The budget is a number of reads in flight.  Below 1 it is the part of the time in
  * which there may be any: 0.25 is 1 read, for a quarter of the time.
  *
  * Invariants
- *	- ANAGO_GUARD_LEAST <= budget <= most, and all of it where the state is IDLE
- *	  or FREE;
+ *	- ANAGO_GUARD_LEAST <= budget <= most, 1 <= processes <= ANAGO_GUARD_PROCESSES,
+ *	  and all of it where the state is IDLE or FREE;
  *	- a probe lasts no longer than GUARD_PROBE_MAX_MS.
  *
  *-------------------------------------------------------------------------
@@ -40,6 +45,9 @@
 
 /* The least budget: queries always get on. */
 #define ANAGO_GUARD_LEAST	0.05
+
+/* So many processes are as good as no limit. */
+#define ANAGO_GUARD_PROCESSES	4096
 
 typedef enum AnagoGuardState
 {
@@ -56,8 +64,12 @@ typedef struct AnagoGuardInput
 	int			queries;		/* processes of ours that want reads, or have some */
 	double		wants;			/* reads in flight that these would have */
 	double		transactions;	/* that began */
+	int			workers;		/* processes of parallel queries of ours that work,
+								 * or would, */
+	int			parallel;		/* and how many queries these are */
 	double		busy_ms;		/* of processes that began some: sum of time in
 								 * which these did not wait for their client */
+	double		reading_ms;		/* of that, waiting for reads */
 	double		others;			/* processes, mean, that were busy with one
 								 * transaction all the time */
 	double		others_io;		/* of these, the part that waited for reads, 0..1 */
@@ -71,7 +83,10 @@ typedef struct AnagoGuard
 	AnagoGuardState state;
 	double		in_state_ms;
 	double		budget;			/* reads in flight */
-	double		resume;			/* after a probe: with this budget */
+	int			processes;		/* of parallel queries, that may work */
+	double		resume;			/* after a probe: with this budget, */
+	int			resume_processes;	/* and these */
+	int			calm;			/* judgements in a row that all is well */
 	double		quiet_ms;		/* since the latest transaction was seen */
 
 	/* what was learnt */
@@ -82,6 +97,8 @@ typedef struct AnagoGuard
 	/* what is gathered until it is enough to judge by */
 	double		transactions;
 	double		busy_ms;
+	double		reading_ms;
+	double		runnable_ms;	/* process-milliseconds */
 	double		gathered_ms;
 
 	/* the latest judgement, for the view */
@@ -93,7 +110,7 @@ typedef struct AnagoGuard
 extern void anago_guard_init(AnagoGuard *guard, int most);
 
 /*
- * One turn; returns the budget.  `target` is the slowdown that is put up with,
+ * One turn; returns the budget, and guard->processes is what else there may be.  `target` is the slowdown that is put up with,
  * above 1; `most` reads is as good as no limit.
  */
 extern double anago_guard_step(AnagoGuard *guard, const AnagoGuardInput *seen,

@@ -143,13 +143,14 @@ look_for_a_while(void)
  * time.
  */
 static void
-put_into_effect(double budget, int queries)
+put_into_effect(double budget, int processes, int queries)
 {
 	AnagoBudgets *b = anago_budgets;
 	double		part = budget < queries ? budget / queries : 1;
 
 	part = Max(part, ANAGO_GUARD_LEAST);
 	pg_atomic_write_u32(&b->guard_duty, (uint32) (part * ANAGO_DUTY_ALWAYS));
+	pg_atomic_write_u32(&b->guard_processes, processes >= ANAGO_GUARD_PROCESSES ? 0 : processes);
 	pg_atomic_write_u32(&b->guard_limit, budget >= MOST_READS ? 0 : Max((int) budget, 1));
 }
 
@@ -198,8 +199,8 @@ decide(void)
 	AnagoGuardState before = guard.state;
 
 	anago_transactions_seen(&seen);
-	put_into_effect(anago_guard_step(&guard, &seen, anago_oltp_slowdown, MOST_READS),
-					seen.queries);
+	anago_guard_step(&guard, &seen, anago_oltp_slowdown, MOST_READS);
+	put_into_effect(guard.budget, guard.processes, seen.queries);
 	report(&seen);
 	say(before);
 }
@@ -210,7 +211,7 @@ be_off(void)
 	AnagoGuardInput nothing = {0};
 
 	anago_guard_init(&guard, MOST_READS);
-	put_into_effect(guard.budget, 0);
+	put_into_effect(guard.budget, guard.processes, 0);
 	report(&nothing);
 }
 
@@ -256,8 +257,8 @@ anago_guard(PG_FUNCTION_ARGS)
 	AnagoGuardReport *report;
 	uint32		limit;
 	TupleDesc	tupdesc;
-	Datum		values[8];
-	bool		nulls[8] = {false};
+	Datum		values[9];
+	bool		nulls[9] = {false};
 
 	anago_budgets_prepare();
 	b = anago_budgets;
@@ -276,5 +277,7 @@ anago_guard(PG_FUNCTION_ARGS)
 	values[6] = Int32GetDatum((int32) limit);
 	values[7] = Float8GetDatum((double) pg_atomic_read_u32(&b->guard_duty) / ANAGO_DUTY_ALWAYS);
 	nulls[6] = nulls[7] = limit == 0;
+	values[8] = Int32GetDatum((int32) pg_atomic_read_u32(&b->guard_processes));
+	nulls[8] = DatumGetInt32(values[8]) == 0;
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(tupdesc, values, nulls)));
 }

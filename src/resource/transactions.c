@@ -23,9 +23,11 @@
 #include "pgstat.h"
 #include "storage/fd.h"
 #include "storage/proc.h"
+#include "utils/wait_event.h"
 
 #include "compat.h"
 #include "resource/budgets.h"
+#include "resource/elastic.h"
 #include "resource/transactions.h"
 
 #define WAIT_EVENT_CLASS	0xFF000000U
@@ -44,6 +46,9 @@ typedef struct Session
 	double		busy_ms;		/* since that began */
 	double		reading_ms;		/* of this, waiting for reads */
 
+	/* of one that leads a query of ours: the latest look at its workers */
+	uint32		turn;
+
 	/* of its reads, if it is one of ours: what was counted when last seen */
 	uint64		reads;
 	uint64		read_us;
@@ -53,6 +58,7 @@ static Session *sessions;
 static double looked_ms;		/* since the last time */
 static double transactions;
 static double busy_ms;
+static double reading_ms;		/* of it */
 
 void
 anago_transactions_begin(void)
@@ -87,6 +93,7 @@ count_begun(Session *session, LocalTransactionId now)
 		begun = 1;
 	transactions += begun;
 	busy_ms += session->busy_ms;
+	reading_ms += session->reading_ms;
 	session->busy_ms = session->reading_ms = 0;
 }
 
@@ -152,6 +159,28 @@ see_long_ones(AnagoGuardInput *seen)
 			reading += sessions[i].reading_ms;
 		}
 	seen->others_io = busy > 0 ? reading / busy : 0;
+}
+
+/* Processes of parallel queries of ours, and these queries. */
+static void
+see_workers(AnagoGuardInput *seen)
+{
+	static uint32 turn = 0;
+
+	turn++;
+	for (int i = anago_budgets_next(anago_budgets, 0); i >= 0;
+		 i = anago_budgets_next(anago_budgets, i + 1))
+	{
+		AnagoSlot  *slot = &anago_budgets->slots[i];
+		Session    *leader = &sessions[slot->query];
+
+		if (!anago_elastic_works(i) || pg_atomic_read_u32(&slot->planned) == 0 ||
+			anago_slot_exempt(i))
+			continue;
+		seen->workers++;
+		seen->parallel += leader->turn != turn;
+		leader->turn = turn;
+	}
 }
 
 /* Mean latency of our own reads. */
@@ -223,9 +252,11 @@ anago_transactions_seen(AnagoGuardInput *seen)
 	seen->queries = anago_transactions_queries(&seen->wants);
 	seen->transactions = transactions;
 	seen->busy_ms = busy_ms;
+	seen->reading_ms = reading_ms;
+	see_workers(seen);
 	see_long_ones(seen);
 	seen->read_us = own_read_us();
 	seen->runnable = runnable();
 	seen->cpus = (int) sysconf(_SC_NPROCESSORS_ONLN);
-	looked_ms = transactions = busy_ms = 0;
+	looked_ms = transactions = busy_ms = reading_ms = 0;
 }
