@@ -9,6 +9,7 @@
 
 #include "access/htup_details.h"
 #include "executor/executor.h"
+#include "storage/bufmgr.h"
 #include "utils/memutils.h"
 
 #include "pipeline/held.h"
@@ -25,6 +26,7 @@ anago_held_create(PlanState *child, int size, Size limit)
 	held->size = size;
 	held->limit = limit;
 	held->slots = SLOTS_FIRST;
+	held->most_pages = NBuffers / ANAGO_LOOKS_PART_OF_BUFFERS;
 	held->rows = palloc0(sizeof(AnagoHeldRow) * held->slots);
 	held->context = AllocSetContextCreate(CurrentMemoryContext, "anago held rows",
 										  ALLOCSET_DEFAULT_SIZES);
@@ -108,6 +110,7 @@ anago_held_take(AnagoHeld *held)
 	Assert(!anago_held_is_empty(held));
 	row->tuple = NULL;
 	held->bytes -= tuple->t_len;
+	held->pages -= held->pages / (held->end - held->first);
 	held->first++;
 	return tuple;
 }
@@ -117,6 +120,7 @@ anago_held_reset(AnagoHeld *held)
 {
 	MemoryContextReset(held->context);
 	held->bytes = 0;
+	held->pages = 0;
 	held->first = held->end = 0;
 	held->child_ended = held->closed = held->in_child = false;
 }

@@ -19,7 +19,10 @@
  * Invariants
  *	- end - first <= bound <= size, end - first <= slots, and the bytes of rows are within the limit,
  *	  but for a single row;
- *	- the child is not asked for a row after it has said that there is none.
+ *	- the child is not asked for a row after it has said that there is none;
+ *	- looks that have come to most_pages for the rows that are held read no more
+ *	  for these.  Who comes after would push out of shared buffers what the first
+ *	  has read, before the executor has come to it.
  *
  *-------------------------------------------------------------------------
  */
@@ -30,6 +33,9 @@
 
 #include "nodes/execnodes.h"
 #include "utils/resowner.h"
+
+/* Of shared buffers, what looks of a node may fill ahead of the executor. */
+#define ANAGO_LOOKS_PART_OF_BUFFERS		4
 
 typedef struct AnagoHeldRow
 {
@@ -52,6 +58,9 @@ typedef struct AnagoHeld
 	int			bound;			/* rows that may be held now */
 	int			size;			/* rows that may ever be held */
 	int			slots;			/* a power of 2 */
+	int64		pages;			/* that looks have come to for rows that are held, as
+								 * if these had all come to the same number */
+	int64		most_pages;
 	AnagoHeldRow *rows;			/* so many */
 
 	/* for EXPLAIN */
@@ -63,13 +72,21 @@ typedef struct AnagoHeld
 /* No row; memory comes from CurrentMemoryContext. */
 extern AnagoHeld *anago_held_create(PlanState *child, int size, Size limit);
 
+/* A look has come to one more page; false: it is the last. */
+static inline bool
+anago_held_add_page(AnagoHeld *held)
+{
+	return ++held->pages < held->most_pages;
+}
+
 /* May another row be held? */
 static inline bool
 anago_held_has_room(const AnagoHeld *held)
 {
 	return !held->closed && !held->child_ended &&
 		held->end - held->first < held->bound &&
-		(held->bytes < held->limit || held->end == held->first);
+		((held->bytes < held->limit && held->pages < held->most_pages) ||
+		 held->end == held->first);
 }
 
 static inline bool

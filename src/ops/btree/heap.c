@@ -65,7 +65,10 @@ visit_begin(AnagoProbe *probe, AnagoMatches *matches, int from, int to, Buffer b
 	visit->buf = buf;
 	visit->n = visit->next = 0;
 	if (step->look)
+	{
+		anago_probe_came_to_page(probe);
 		return to;
+	}
 
 	anago_heap_prune_opt(step->heap, buf, &step->vmbuffer);
 	anago_step_leave_map(step);

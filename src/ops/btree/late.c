@@ -13,15 +13,17 @@
 
 #include "compat.h"
 #include "ops/btree/late.h"
+#include "pipeline/held.h"
 #include "tryopen.h"
 
-/* Of shared buffers, what all late looks of a node may fill by a few pages a row. */
-#define PART_OF_BUFFERS		8
+/* Rows that late looks of a node are made for: a part of shared buffers' number. */
+#define PROBES_OF_BUFFERS	8
 
 void
 anago_late_begin(AnagoStep *step)
 {
-	step->most_probes = NBuffers / PART_OF_BUFFERS;
+	step->most_probes = NBuffers / PROBES_OF_BUFFERS;
+	step->most_pages = NBuffers / ANAGO_LOOKS_PART_OF_BUFFERS;
 }
 
 /* Are they still a table and a B-tree of it, read through shared buffers? */

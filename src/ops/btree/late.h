@@ -20,7 +20,7 @@
  * which may want the table: core would have no lock of it yet.
  *
  * What is read so early stays in shared buffers until it is used only where it is
- * little, compared with these.  So there is a bound on rows.
+ * little, compared with these.  So there is a bound on rows, and one on pages.
  *
  *-------------------------------------------------------------------------
  */

@@ -31,6 +31,7 @@
 #include "ops/btree/combos.h"
 #include "ops/btree/leaf.h"
 #include "ops/btree/matches.h"
+#include "ops/btree/probe.h"
 #include "ops/btree/seek.h"
 #include "ops/btree/skip.h"
 
@@ -324,6 +325,8 @@ anago_leaf_collect(AnagoProbe *probe, Buffer buf, bool from_start,
 
 	found->n = 0;
 	found->itup_bytes = 0;
+	if (step->look)
+		anago_probe_came_to_page(probe);
 	if (anago_skips(&step->keys))
 		collect_skipping_in(step->op.pipeline->econtext->ecxt_per_tuple_memory, probe,
 							page, from_start, goes_on);

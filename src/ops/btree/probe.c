@@ -23,6 +23,7 @@
 #include "ops/btree/fill.h"
 #include "ops/btree/late.h"
 #include "ops/btree/probe.h"
+#include "pipeline/held.h"
 #include "pipeline/row.h"
 
 /* The step's one-time condition, asked for by its first probe. */
@@ -42,9 +43,20 @@ is_open(AnagoStep *step)
 static bool
 has_use(AnagoStep *step)
 {
-	if (anago_is_late(step->desc) && step->op.counters.probes > step->most_probes)
+	if (anago_is_late(step->desc) &&
+		(step->op.counters.probes > step->most_probes || step->pages >= step->most_pages))
 		return false;
 	return ExecQual(step->when, step->op.pipeline->econtext);
+}
+
+void
+anago_probe_came_to_page(AnagoProbe *probe)
+{
+	AnagoStep  *step = probe->step;
+
+	if (anago_is_late(step->desc) ? ++step->pages >= step->most_pages :
+		!anago_held_add_page(step->op.pipeline->held))
+		probe->done = true;
 }
 
 /* Bytes that the values of a probe's keys take beside values[] itself. */

@@ -40,6 +40,9 @@ extern PGDLLEXPORT bool anago_probe_is_unmatched(const AnagoProbe *probe);
 /* Such a probe: does the wide slot now hold that row, and is it to go on? */
 extern PGDLLEXPORT bool anago_probe_unmatched(AnagoProbe *probe);
 
+/* A look's has come to a leaf or to a heap block: it may have been the last. */
+extern PGDLLEXPORT void anago_probe_came_to_page(AnagoProbe *probe);
+
 /* A task of the probe ends; the last one takes the probe with it. */
 extern PGDLLEXPORT void anago_probe_release(AnagoProbe *probe);
 

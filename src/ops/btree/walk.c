@@ -18,6 +18,7 @@
 #include "ops/btree/btpage.h"
 #include "ops/btree/descend.h"
 #include "ops/btree/leaf.h"
+#include "ops/btree/probe.h"
 #include "ops/btree/root.h"
 #include "ops/btree/skip.h"
 #include "ops/btree/walk.h"
@@ -209,6 +210,7 @@ see_leaf(AnagoWalk *walk, Buffer buf)
 	if (step->desc->look != ANAGO_LOOK_MATCHES)
 	{
 		/* that it has been read is all */
+		anago_probe_came_to_page(walk->probe);
 		walk->blkno = InvalidBlockNumber;
 		return NULL;
 	}
