@@ -150,7 +150,8 @@ def cold(bench, query):
         done, best = stock.best_of(bench, query.name, "cold", bench.args.finalists,
                                    list(mine.values()), mine[STOCK])
     else:
-        done, best = bench.cold(list(mine.values()), "cold"), STOCK
+        tuned = replace(mine[STOCK], name=TUNED, session={**mine[STOCK].session, **TUNING})
+        done, best = bench.cold([*mine.values(), tuned], "cold"), TUNED
     if summary(of(done, query.name, STOCK)).median < \
             summary(of(done, query.name, best)).median:
         best = STOCK
@@ -247,7 +248,7 @@ def main():
                         help="cores that tuned stock may plan for")
     parser.add_argument("--finalists", type=int, default=3,
                         help="tuned settings that get all rounds; 0: stock's "
-                        "defaults alone")
+                        "defaults and the usual settings alone")
     parser.add_argument("--limit", type=float, default=300,
                         help="seconds after which a run is stopped; 0: never")
     parser.add_argument("--cached-buffers", default="8GB",
