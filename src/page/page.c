@@ -343,7 +343,9 @@ anago_page_try(AnagoPages *pages, Relation rel, BlockNumber blkno)
 static int
 window_now(const AnagoPages *pages)
 {
-	return Min(pages->window, anago_lease_share(&pages->lease));
+	int			share = anago_lease_share(&pages->lease);
+
+	return Min(pages->window, share);
 }
 
 /* Reads that the window has room for; done reads count while they hold pins. */

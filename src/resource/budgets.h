@@ -241,6 +241,18 @@ extern bool anago_slot_exempt(int slot);
 /* A process that had no use for reads wants some. */
 extern void anago_budgets_wake_guard(void);
 
+/*
+ * Max() may evaluate an argument twice: what another process may change meanwhile is
+ * to be read before.
+ */
+static inline uint32
+anago_read_positive(pg_atomic_uint32 *at)
+{
+	uint32		value = pg_atomic_read_u32(at);
+
+	return Max(value, 1);
+}
+
 static inline double
 anago_read_double(pg_atomic_uint64 *at)
 {

@@ -24,8 +24,9 @@
 double
 anago_slot_weight(const AnagoSlot *slot)
 {
-	return (double) Max(pg_atomic_read_u32(&((AnagoSlot *) slot)->share), 1) /
-		Max(pg_atomic_read_u32(&((AnagoSlot *) slot)->processes), 1);
+	AnagoSlot  *of = (AnagoSlot *) slot;
+
+	return (double) anago_read_positive(&of->share) / anago_read_positive(&of->processes);
 }
 
 /* ---- of all ---- */

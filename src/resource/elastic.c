@@ -214,7 +214,7 @@ decide_processes(const Decision *room)
 		{
 			.process = i,
 				.query = slot->query,
-				.weight = Max(pg_atomic_read_u32(&slot->share), 1),
+				.weight = anago_read_positive(&slot->share),
 				.most = processes_of(control_of(slot)),
 				.exempt = anago_slot_exempt(i),
 				.was_parked = pg_atomic_read_u32(&slot->phase) == ANAGO_PHASE_PARKED,
@@ -314,10 +314,11 @@ anago_elastic_processes(const AnagoSlot *of, int *awake, int *planned)
 	{
 		AnagoSlot  *slot = &anago_budgets->slots[i];
 		uint32		phase = pg_atomic_read_u32(&slot->phase);
+		int			of_slot = (int) pg_atomic_read_u32(&slot->planned);
 
 		if (slot->query != of->query)
 			continue;
-		*planned = Max(*planned, (int) pg_atomic_read_u32(&slot->planned));
+		*planned = Max(*planned, of_slot);
 		*awake += phase == ANAGO_PHASE_INSIDE || phase == ANAGO_PHASE_OUTSIDE;
 	}
 	return *planned > 0;

@@ -100,7 +100,11 @@ anago_lease_share(const AnagoLease *lease)
 	int			share = lease->query != NULL ? anago_budget_share(lease->query) : INT_MAX;
 
 	if (anago_budgets_limited() || anago_elastic_is_on())
-		share = Min(share, anago_slot_allowed());
+	{
+		int			allowed = anago_slot_allowed();
+
+		share = Min(share, allowed);
+	}
 	return share;
 }
 
@@ -168,7 +172,7 @@ anago_lease_tell(AnagoLease *lease, int wants)
 	tell_more(&anago_slot->tasks, &lease->tasks, counts->tasks);
 	if (lease->query != NULL)
 		pg_atomic_write_u32(&anago_slot->processes,
-							Max(pg_atomic_read_u32(&lease->query->users), 1));
+							anago_read_positive(&lease->query->users));
 }
 
 /* ---- sleeping ---- */
@@ -184,7 +188,9 @@ sleep_ms(int ms)
 void
 anago_lease_nap(AnagoLease *lease)
 {
-	sleep_ms(Max(anago_slot_wait(), NAP_MS));
+	int			ms = anago_slot_wait();
+
+	sleep_ms(Max(ms, NAP_MS));
 }
 
 void

@@ -148,9 +148,11 @@ take_inflight(AnagoDivision *division, int want, int held, uint64 now)
 {
 	int			inflight = (int) pg_atomic_read_u32(&anago_slot->inflight);
 	int			least = least_to_take(held, now);
+	int			left = anago_division_allows(division) - inflight;
 
 	charge_all();
-	want = Max(Min(want, anago_division_allows(division) - inflight), least);
+	want = Min(want, left);
+	want = Max(want, least);
 	return want > 0 ? take_of_bound(division, want, least) : 0;
 }
 
@@ -215,7 +217,13 @@ anago_slot_wait(void)
 		return 0;
 	now = anago_budgets_now();
 	ms = wait_for_duty(now);
-	return per_second > 0 ? Max(ms, wait_for_token(per_second, now)) : ms;
+	if (per_second > 0)
+	{
+		int			for_token = wait_for_token(per_second, now);
+
+		ms = Max(ms, for_token);
+	}
+	return ms;
 }
 
 /* Takes a token, whether there is one or not. */
@@ -287,10 +295,13 @@ take_limited(int want, int held)
 static int
 take_of_query(int want, int held)
 {
-	int			inflight = (int) pg_atomic_read_u32(&anago_slot->inflight);
+	int			least = held == 0 ? 1 : 0;
+	int			left;
 
 	anago_elastic_keep();
-	return Max(Min(want, anago_elastic_reads() - inflight), held == 0 ? 1 : 0);
+	left = anago_elastic_reads() - (int) pg_atomic_read_u32(&anago_slot->inflight);
+	want = Min(want, left);
+	return Max(want, least);
 }
 
 int

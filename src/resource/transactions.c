@@ -235,8 +235,10 @@ anago_transactions_queries(double *wants)
 		 i = anago_budgets_next(anago_budgets, i + 1))
 	{
 		AnagoSlot  *slot = &anago_budgets->slots[i];
+		uint32		wants_now = pg_atomic_read_u32(&slot->wants);
+		uint32		inflight = pg_atomic_read_u32(&slot->inflight);
 		uint32		wanted = anago_slot_stands(i) || anago_slot_exempt(i) ? 0 :
-			Max(pg_atomic_read_u32(&slot->wants), pg_atomic_read_u32(&slot->inflight));
+			Max(wants_now, inflight);
 
 		n += wanted > 0;
 		*wants += wanted;

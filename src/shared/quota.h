@@ -58,8 +58,10 @@ static inline int64
 anago_quota_left(AnagoQuota *quota)
 {
 	int64		left = quota->wanted - (int64) pg_atomic_read_u64(&quota->given);
+	uint32		begun = pg_atomic_read_u32(&quota->begun);
 
-	return Max(left / Max(pg_atomic_read_u32(&quota->begun), 1), 1);
+	left /= Max(begun, 1);
+	return Max(left, 1);
 }
 
 /* May one more process begin?  If so, it has. */
