@@ -78,29 +78,49 @@ mark_slot(AnagoBudgets *budgets, AnagoSlot *slot, bool active)
 		pg_atomic_fetch_and_u64(active_word(budgets, i), ~bit);
 }
 
+/* All of it but what goes on from process to process. */
+static void
+slot_reset(AnagoSlot *slot)
+{
+	slot->pid = slot->leader = slot->query = slot->active = 0;
+	slot->user = slot->database = InvalidOid;
+	slot->since = 0;
+	slot->due = slot->waits_since = 0;
+	pg_atomic_write_u32(&slot->share, 0);
+	pg_atomic_write_u32(&slot->processes, 1);
+	pg_atomic_write_u32(&slot->inflight, 0);
+	pg_atomic_write_u32(&slot->charged, 0);
+	pg_atomic_write_u32(&slot->query_charged, 0);
+	pg_atomic_write_u32(&slot->wants, 0);
+	pg_atomic_write_u32(&slot->allowed, 0);
+	pg_atomic_write_u32(&slot->shortage, ANAGO_SHORT_OF_NOTHING);
+	pg_atomic_write_u32(&slot->leases, 0);
+	pg_atomic_write_u32(&slot->phase, ANAGO_PHASE_NONE);
+	pg_atomic_write_u32(&slot->planned, 0);
+	pg_atomic_write_u32(&slot->park, 0);
+	pg_atomic_write_u32(&slot->own_limit, 0);
+	pg_atomic_write_u32(&slot->nodes, 0);
+	pg_atomic_write_u32(&slot->query_bound, 0);
+	pg_atomic_write_u64(&slot->reads, 0);
+	pg_atomic_write_u64(&slot->timed, 0);
+	pg_atomic_write_u64(&slot->timed_us, 0);
+	pg_atomic_write_u64(&slot->rows, 0);
+	pg_atomic_write_u64(&slot->tasks, 0);
+}
+
+/* (atomics of 8 bytes may be locks) */
 static void
 slot_init(AnagoSlot *slot)
 {
 	memset(slot, 0, sizeof(AnagoSlot));
-	pg_atomic_init_u32(&slot->share, 0);
-	pg_atomic_init_u32(&slot->processes, 1);
-	pg_atomic_init_u32(&slot->inflight, 0);
-	pg_atomic_init_u32(&slot->charged, 0);
-	pg_atomic_init_u32(&slot->wants, 0);
-	pg_atomic_init_u32(&slot->allowed, 0);
-	pg_atomic_init_u32(&slot->shortage, ANAGO_SHORT_OF_NOTHING);
-	pg_atomic_init_u32(&slot->leases, 0);
-	pg_atomic_init_u32(&slot->phase, 0);
-	pg_atomic_init_u32(&slot->planned, 0);
-	pg_atomic_init_u32(&slot->park, 0);
-	pg_atomic_init_u32(&slot->own_limit, 0);
-	pg_atomic_init_u32(&slot->nodes, 0);
+	pg_atomic_init_u32(&slot->query_taken, 0);
 	pg_atomic_init_u64(&slot->control, 0);
 	pg_atomic_init_u64(&slot->reads, 0);
 	pg_atomic_init_u64(&slot->timed, 0);
 	pg_atomic_init_u64(&slot->timed_us, 0);
 	pg_atomic_init_u64(&slot->rows, 0);
 	pg_atomic_init_u64(&slot->tasks, 0);
+	slot_reset(slot);
 }
 
 void
@@ -114,18 +134,18 @@ anago_slot_end_query(AnagoSlot *slot)
 	while (!pg_atomic_compare_exchange_u64(&slot->control, &control, next));
 	if (anago_control_limits(control) != 0)
 		pg_atomic_fetch_sub_u32(&anago_budgets->controls, 1);
+	pg_atomic_write_u32(&slot->query_bound, 0);
 }
 
-/* For another process, or none; numbers of queries go on. */
+/*
+ * For another process, or none.  Numbers of queries go on, and workers of a leader
+ * that has just ended may still have to give back what they took of its query.
+ */
 static void
 slot_renew(AnagoSlot *slot)
 {
-	uint64		control;
-
 	anago_slot_end_query(slot);
-	control = pg_atomic_read_u64(&slot->control);
-	slot_init(slot);
-	pg_atomic_write_u64(&slot->control, control);
+	slot_reset(slot);
 }
 
 static void
@@ -269,6 +289,8 @@ give_all_back(int code, Datum arg)
 	mark_slot(anago_budgets, anago_slot, false);
 	pg_atomic_fetch_sub_u32(&anago_budgets->taken,
 							pg_atomic_read_u32(&anago_slot->charged));
+	pg_atomic_fetch_sub_u32(&anago_budgets->slots[anago_slot->query].query_taken,
+							pg_atomic_read_u32(&anago_slot->query_charged));
 	slot_renew(anago_slot);
 	/* what is still to be let go of, by callbacks after this one, is our own */
 	anago_budgets = own_budgets;

@@ -26,8 +26,12 @@
  *	  after the limit has been lowered;
  *	- charged <= in flight of each slot; equal while there is a limit and the
  *	  process is about to read;
+ *	- query_taken in the slot of a query's leader is the sum of query_charged of the
+ *	  query's processes, and with a limit of its own at most Max(that, processes that
+ *	  read), but for the same three (ANAGO_QUERY_STARVED_MS);
  *	- a slot is charged with nothing, and not active, when its process has ended;
- *	- what others write into a slot (park, own_limit) is decided anew before long.
+ *	- what others write into a slot (park, own_limit, query_bound) is decided anew
+ *	  before long.
  *
  * Two kinds of slots are not reckoned with.  One whose process stands still, as it
  * waits for a lock or for its client, has no part of a limit, and what it has in
@@ -54,6 +58,7 @@
 /* How old the level may be; how long a process waits for its first read. */
 #define ANAGO_LEVEL_US		2000
 #define ANAGO_STARVED_MS	10
+#define ANAGO_QUERY_STARVED_MS	100 /* within its query's own limit */
 
 /* What a process waits for. */
 typedef enum AnagoShortage
@@ -88,7 +93,8 @@ typedef struct AnagoSlot
 	pg_atomic_uint32 share;		/* anago.share */
 	pg_atomic_uint32 processes; /* of the query, which has that share */
 	pg_atomic_uint32 inflight;
-	pg_atomic_uint32 charged;	/* of these, to `taken` */
+	pg_atomic_uint32 charged;	/* of these, to `taken`, */
+	pg_atomic_uint32 query_charged; /* and to query_taken of its query */
 	pg_atomic_uint32 wants;		/* reads in flight, if it could */
 	pg_atomic_uint32 allowed;	/* of these; 0: no limit */
 	pg_atomic_uint32 shortage;	/* AnagoShortage */
@@ -99,7 +105,9 @@ typedef struct AnagoSlot
 	pg_atomic_uint32 park;		/* it is to be parked; anybody writes this, */
 	pg_atomic_uint32 own_limit; /* and this: of its reads, by the query's */
 	pg_atomic_uint32 nodes;		/* of the statement, in its leader */
-	pg_atomic_uint64 control;	/* AnagoControl of the query, in its leader */
+	pg_atomic_uint64 control;	/* AnagoControl of the query, in its leader; */
+	pg_atomic_uint32 query_bound;	/* by it, of query_taken, 0: none; */
+	pg_atomic_uint32 query_taken;	/* and the sum of its query_charged */
 
 	pg_atomic_uint64 reads;
 	pg_atomic_uint64 timed;		/* of these, those that were issued, */

@@ -226,20 +226,40 @@ decide_processes(const Decision *room)
 							room->workers[i].park);
 }
 
-/* Processes of the query in slot `query` that may read; and reset the others. */
+/* Will it read before somebody else does something? */
+static bool
+may_read(int number)
+{
+	AnagoSlot  *slot = &anago_budgets->slots[number];
+	uint32		phase = pg_atomic_read_u32(&slot->phase);
+
+	return pg_atomic_read_u32(&slot->leases) > 0 && phase != ANAGO_PHASE_PARKED &&
+		!anago_slot_stands(number) &&
+		!(phase == ANAGO_PHASE_OUTSIDE && sleeps_outside(number));
+}
+
+/*
+ * Processes of the query in slot `query` that may read, and in *uncounted what the
+ * others have in flight.
+ */
 static int
-gather_readers(const Decision *room, int query)
+gather_readers(const Decision *room, int query, uint32 *uncounted)
 {
 	int			n = 0;
 
+	*uncounted = 0;
 	for (int i = anago_budgets_next(anago_budgets, 0); i >= 0;
 		 i = anago_budgets_next(anago_budgets, i + 1))
 	{
 		AnagoSlot  *slot = &anago_budgets->slots[i];
 
-		if (slot->query != query || pg_atomic_read_u32(&slot->leases) == 0 ||
-			pg_atomic_read_u32(&slot->phase) == ANAGO_PHASE_PARKED || anago_slot_stands(i))
+		if (slot->query != query)
 			continue;
+		if (!may_read(i))
+		{
+			*uncounted += pg_atomic_read_u32(&slot->query_charged);
+			continue;
+		}
 		room->numbers[n] = i;
 		room->wants[n++] = (int) pg_atomic_read_u32(&slot->wants);
 	}
@@ -249,12 +269,22 @@ gather_readers(const Decision *room, int query)
 static void
 decide_reads_of(const Decision *room, int query, int reads)
 {
-	int			n = gather_readers(room, query);
+	uint32		uncounted;
+	int			n = gather_readers(room, query, &uncounted);
 
+	pg_atomic_write_u32(&anago_budgets->slots[query].query_bound,
+						Max(reads, n) + uncounted);
 	anago_parking_divide_reads(room->wants, n, reads, room->claims);
 	for (int i = 0; i < n; i++)
 		pg_atomic_write_u32(&anago_budgets->slots[room->numbers[i]].own_limit,
 							room->wants[i]);
+}
+
+static void
+end_limit(AnagoSlot *slot)
+{
+	pg_atomic_write_u32(&slot->own_limit, 0);
+	pg_atomic_write_u32(&slot->query_bound, 0);
 }
 
 static void
@@ -267,7 +297,7 @@ decide_reads(const Decision *room)
 		int			reads = reads_of(control_of(slot));
 
 		if (reads == 0)
-			pg_atomic_write_u32(&slot->own_limit, 0);
+			end_limit(slot);
 		else if (slot->query == i)
 			decide_reads_of(room, i, reads);
 	}

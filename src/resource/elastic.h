@@ -74,6 +74,13 @@ anago_elastic_reads(void)
 	return own > 0 && anago_elastic_is_on() ? (int) own : INT_MAX;
 }
 
+/* And all processes of the query together; 0: no limit. */
+static inline int
+anago_elastic_bound(void)
+{
+	return (int) pg_atomic_read_u32(&anago_budgets->slots[anago_slot->query].query_bound);
+}
+
 /* ---- what a process tells ---- */
 
 static inline void

@@ -3,8 +3,9 @@
  * take.c
  *	  Taking reads of the server's budget, and giving them back.
  *
- * What a process is granted is the least of what it wants, what the level allows
- * it, what the server's bound has left, and what reads per second have.
+ * What a process is granted is the least of what it wants, what its query's own limit
+ * has left (elastic.h), what the level allows it, what the server's bound has left, and
+ * what reads per second have.
  *
  *-------------------------------------------------------------------------
  */
@@ -64,29 +65,86 @@ wait_for_duty(uint64 now)
 
 /* ---- in flight ---- */
 
-static void
-set_charged(uint32 charged)
+/* A count of reads in flight of several processes, and what this one has of it. */
+typedef struct Account
 {
-	pg_atomic_write_u32(&anago_slot->charged, charged);
+	pg_atomic_uint32 *taken;
+	pg_atomic_uint32 *charged;
+} Account;
+
+static Account
+server_account(void)
+{
+	return (Account) {&anago_budgets->taken, &anago_slot->charged};
+}
+
+static Account
+query_account(void)
+{
+	return (Account) {
+		&anago_budgets->slots[anago_slot->query].query_taken,
+		&anago_slot->query_charged
+	};
 }
 
 static void
-charge(uint32 n)
+add_charged(Account account, int n)
 {
-	pg_atomic_fetch_add_u32(&anago_budgets->taken, n);
-	set_charged(pg_atomic_read_u32(&anago_slot->charged) + n);
+	pg_atomic_write_u32(account.charged, pg_atomic_read_u32(account.charged) + n);
 }
 
 /* What was issued while there was no limit counts as well. */
 static void
-charge_all(void)
+charge_all(Account account)
 {
 	uint32		inflight = pg_atomic_read_u32(&anago_slot->inflight);
-	uint32		charged = pg_atomic_read_u32(&anago_slot->charged);
+	uint32		charged = pg_atomic_read_u32(account.charged);
 
 	Assert(charged <= inflight);
-	if (charged < inflight)
-		charge(inflight - charged);
+	if (charged == inflight)
+		return;
+	pg_atomic_fetch_add_u32(account.taken, inflight - charged);
+	add_charged(account, inflight - charged);
+}
+
+/*
+ * As many of them as the bound has left, and `least` in any case.  Returns how many,
+ * and in *taken what all together have now.
+ */
+static int
+take_of_account(Account account, int bound, int want, int least, uint32 *taken)
+{
+	int			n;
+
+	*taken = pg_atomic_read_u32(account.taken);
+	do
+	{
+		int			left = bound - (int) *taken;
+
+		n = Max(Min(want, left), least);
+		if (n == 0)
+			return 0;
+	} while (!pg_atomic_compare_exchange_u32(account.taken, taken, *taken + n));
+	*taken += n;
+	add_charged(account, n);
+	return n;
+}
+
+static void
+give_back(Account account, int n)
+{
+	pg_atomic_fetch_sub_u32(account.taken, n);
+	add_charged(account, -n);
+}
+
+/* Nothing is charged that is not in flight. */
+static void
+give_back_over(Account account, uint32 inflight)
+{
+	uint32		charged = pg_atomic_read_u32(account.charged);
+
+	if (charged > inflight)
+		give_back(account, charged - inflight);
 }
 
 static void
@@ -99,33 +157,18 @@ note_peak(uint32 taken)
 		;
 }
 
-/* As many of them as the bound has left, and `least` in any case. */
+/* As many of them as the server's bound has left, and `least` in any case. */
 static int
 take_of_bound(AnagoDivision *division, int want, int least)
 {
 	uint32		uncounted = pg_atomic_read_u32(&division->uncounted);
 	uint32		bound = pg_atomic_read_u32(&division->bound) + uncounted;
-	uint32		taken = pg_atomic_read_u32(&anago_budgets->taken);
-	int			n;
+	uint32		taken;
+	int			n = take_of_account(server_account(), bound, want, least, &taken);
 
-	do
-	{
-		int			left = (int) bound - (int) taken;
-
-		n = Max(Min(want, left), least);
-		if (n == 0)
-			return 0;
-	} while (!pg_atomic_compare_exchange_u32(&anago_budgets->taken, &taken, taken + n));
-	set_charged(pg_atomic_read_u32(&anago_slot->charged) + n);
-	note_peak(taken + n - Min(uncounted, taken));
+	if (n > 0)
+		note_peak(taken - Min(uncounted, taken));
 	return n;
-}
-
-static void
-give_back(int n)
-{
-	pg_atomic_fetch_sub_u32(&anago_budgets->taken, n);
-	set_charged(pg_atomic_read_u32(&anago_slot->charged) - n);
 }
 
 /*
@@ -133,24 +176,24 @@ give_back(int n)
  * process, else when it has waited long enough.
  */
 static int
-least_to_take(int held, uint64 now)
+least_to_take(int held, uint64 now, int starved_ms)
 {
 	if (held > 0)
 		return 0;
 	if (pg_atomic_read_u32(&anago_slot->inflight) > 0)
 		return 1;
 	return anago_slot->waits_since != 0 &&
-		now - anago_slot->waits_since >= ANAGO_STARVED_MS * MS_IN_NS;
+		now - anago_slot->waits_since >= (uint64) starved_ms * MS_IN_NS;
 }
 
 static int
 take_inflight(AnagoDivision *division, int want, int held, uint64 now)
 {
 	int			inflight = (int) pg_atomic_read_u32(&anago_slot->inflight);
-	int			least = least_to_take(held, now);
+	int			least = least_to_take(held, now, ANAGO_STARVED_MS);
 	int			left = anago_division_allows(division) - inflight;
 
-	charge_all();
+	charge_all(server_account());
 	want = Min(want, left);
 	want = Max(want, least);
 	return want > 0 ? take_of_bound(division, want, least) : 0;
@@ -252,7 +295,7 @@ anago_slot_in_place(void)
 	return anago_slot_wait();
 }
 
-/* ---- both ---- */
+/* ---- all of them ---- */
 
 static void
 note_shortage(AnagoShortage shortage, uint64 now)
@@ -286,7 +329,7 @@ take_limited(int want, int held)
 	}
 	tokens = per_second > 0 ? take_tokens(per_second, n, now) : n;
 	if (limit > 0 && tokens < n)
-		give_back(n - tokens);
+		give_back(server_account(), n - tokens);
 	note_shortage(tokens > 0 ? ANAGO_SHORT_OF_NOTHING : ANAGO_SHORT_OF_RATE, now);
 	return tokens;
 }
@@ -295,27 +338,50 @@ take_limited(int want, int held)
 static int
 take_of_query(int want, int held)
 {
-	int			least = held == 0 ? 1 : 0;
-	int			left;
+	int			bound = anago_elastic_bound();
+	int			left = anago_elastic_reads() -
+		(int) pg_atomic_read_u32(&anago_slot->inflight);
+	int			least;
+	uint32		taken;
+
+	if (bound == 0)
+		return want;
+	charge_all(query_account());
+	least = least_to_take(held, anago_budgets_now(), ANAGO_QUERY_STARVED_MS);
+	want = Min(want, left);
+	want = Max(want, least);
+	return want > 0 ? take_of_account(query_account(), bound, want, least, &taken) : 0;
+}
+
+static int
+take_of_both(int want, int held)
+{
+	int			n;
 
 	anago_elastic_keep();
-	left = anago_elastic_reads() - (int) pg_atomic_read_u32(&anago_slot->inflight);
-	want = Min(want, left);
-	return Max(want, least);
+	n = take_of_query(want, held);
+	if (n > 0 && anago_budgets_limited())
+		return take_limited(n, held);
+	note_shortage(n > 0 ? ANAGO_SHORT_OF_NOTHING : ANAGO_SHORT_OF_BUDGET,
+				  anago_budgets_now());
+	return n;
 }
 
 int
 anago_slot_take(int want, int held)
 {
+	bool		of_query = anago_elastic_is_on();
 	int			n = want;
 
 	Assert(want > 0 && held >= 0);
-	if (anago_elastic_is_on())
-		n = take_of_query(want, held);
-	if (n > 0 && anago_budgets_limited())
-		n = take_limited(n, held);
+	if (of_query)
+		n = take_of_both(want, held);
+	else if (anago_budgets_limited())
+		n = take_limited(want, held);
 	pg_atomic_write_u32(&anago_slot->inflight,
 						pg_atomic_read_u32(&anago_slot->inflight) + n);
+	if (of_query)
+		give_back_over(query_account(), pg_atomic_read_u32(&anago_slot->inflight));
 	return n;
 }
 
@@ -323,12 +389,10 @@ void
 anago_slot_done(int n)
 {
 	uint32		inflight = pg_atomic_read_u32(&anago_slot->inflight);
-	uint32		charged;
 
 	/* at the end of a process the slot is a new one */
 	inflight -= Min(inflight, n);
 	pg_atomic_write_u32(&anago_slot->inflight, inflight);
-	charged = pg_atomic_read_u32(&anago_slot->charged);
-	if (charged > inflight)
-		give_back(charged - inflight);
+	give_back_over(server_account(), inflight);
+	give_back_over(query_account(), inflight);
 }
