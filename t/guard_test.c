@@ -22,7 +22,9 @@
 
 typedef struct World
 {
+	int			cpus;
 	int			clients;
+	double		running;		/* of these, so many run or wait for a CPU */
 	double		alone_us;		/* a transaction's latency without us */
 	double		hurt;			/* part by which one read in flight makes it longer */
 	double		anyway;			/* and what it is longer by whatever we do */
@@ -45,7 +47,7 @@ slowdown_of(const World *world, double budget, int processes)
 static AnagoGuardInput
 see(const World *world, double budget, int processes)
 {
-	AnagoGuardInput seen = {.ms = STEP_MS, .queries = world->queries, .wants = world->wants, .cpus = 2,
+	AnagoGuardInput seen = {.ms = STEP_MS, .queries = world->queries, .wants = world->wants, .cpus = world->cpus,
 	.workers = world->workers, .parallel = world->workers > 0};
 	double		noise = world->noise * (2.0 * rand() / RAND_MAX - 1);
 	double		us = world->alone_us * slowdown_of(world, budget, processes) * (1 + noise);
@@ -53,7 +55,7 @@ see(const World *world, double budget, int processes)
 	if (world->clients == 0)
 		return seen;
 	seen.busy_ms = world->clients * STEP_MS;
-	seen.runnable = 2 + (processes < world->workers ? processes : world->workers);
+	seen.runnable = world->running + (processes < world->workers ? processes : world->workers);
 	seen.transactions = floor(seen.busy_ms * 1000 / us);
 	return seen;
 }
@@ -79,9 +81,9 @@ begin(void)
 	return guard;
 }
 
-static const World alone = {.clients = 4, .alone_us = 400};
-static const World both = {.clients = 4, .alone_us = 400, .hurt = 0.05, .queries = 1, .wants = 256};
-static const World queries = {.queries = 1, .wants = 256};
+static const World alone = {.cpus = 2, .clients = 4, .running = 2, .alone_us = 400};
+static const World both = {.cpus = 2, .clients = 4, .running = 2, .alone_us = 400, .hurt = 0.05, .queries = 1, .wants = 256};
+static const World queries = {.cpus = 2, .queries = 1, .wants = 256};
 
 static void
 test_states(void)
@@ -241,7 +243,7 @@ test_processes(void)
 {
 	AnagoGuard	guard = begin();
 	World		crowded = both;
-	World		cached = {.clients = 4, .alone_us = 400, .workers = 4, .crowds = 0.2};
+	World		cached = {.cpus = 2, .clients = 4, .running = 2, .alone_us = 400, .workers = 4, .crowds = 0.2};
 	double		reads;
 
 	crowded.hurt = 0.0001;
@@ -256,7 +258,14 @@ test_processes(void)
 	claim(guard.budget >= reads, "and reads are left to the query");
 	crowded.crowds = 0;
 	live(&guard, &crowded, 3000);
-	claim(guard.processes == ANAGO_GUARD_PROCESSES, "they wake where they hurt nobody");
+	claim(guard.processes == 1, "they stay so where only the mean is as it should be");
+	crowded.running = 0.1;
+	live(&guard, &crowded, 3000);
+	claim(guard.processes == 2, "they wake where there is a CPU (%d work)", guard.processes);
+	crowded.cpus = 8;
+	live(&guard, &crowded, 3000);
+	claim(guard.processes == ANAGO_GUARD_PROCESSES, "all of them, if there are so many");
+	crowded.cpus = 2;
 	live(&guard, &queries, 200);
 	claim(guard.state == ANAGO_GUARD_FREE && guard.processes == ANAGO_GUARD_PROCESSES,
 		  "and where there are no transactions");

@@ -24,9 +24,9 @@
  *		PROBE -- enough was seen --> LIMITS
  *		LIMITS -- what was learnt is old --> PROBE
  *
- * Where transactions are too slow, more processes want to run than there are CPUs, and it
- * is not reads that transactions wait for, parallel queries lose processes first, down to
- * one each; else, and then, reads.
+ * Where more processes want to run than there are CPUs, parallel queries lose processes,
+ * down to one each, and have them back where a CPU is idle and transactions are fast
+ * enough; where these are too slow, queries lose reads.
  *
  * The budget is a number of reads in flight.  Below 1 it is the part of the time in
  * which there may be any: 0.25 is 1 read, for a quarter of the time.
@@ -69,7 +69,6 @@ typedef struct AnagoGuardInput
 	int			parallel;		/* and how many queries these are */
 	double		busy_ms;		/* of processes that began some: sum of time in
 								 * which these did not wait for their client */
-	double		reading_ms;		/* of that, waiting for reads */
 	double		others;			/* processes, mean, that were busy with one
 								 * transaction all the time */
 	double		others_io;		/* of these, the part that waited for reads, 0..1 */
@@ -87,6 +86,8 @@ typedef struct AnagoGuard
 	double		resume;			/* after a probe: with this budget, */
 	int			resume_processes;	/* and these */
 	int			calm;			/* judgements in a row that all is well */
+	double		crowd;			/* processes that a CPU has or that wait for one, mean */
+	double		parked_ms;		/* since some were parked */
 	double		quiet_ms;		/* since the latest transaction was seen */
 
 	/* what was learnt */
@@ -97,8 +98,6 @@ typedef struct AnagoGuard
 	/* what is gathered until it is enough to judge by */
 	double		transactions;
 	double		busy_ms;
-	double		reading_ms;
-	double		runnable_ms;	/* process-milliseconds */
 	double		gathered_ms;
 
 	/* the latest judgement, for the view */
@@ -110,8 +109,9 @@ typedef struct AnagoGuard
 extern void anago_guard_init(AnagoGuard *guard, int most);
 
 /*
- * One turn; returns the budget, and guard->processes is what else there may be.  `target` is the slowdown that is put up with,
- * above 1; `most` reads is as good as no limit.
+ * One turn; returns the budget, and guard->processes is what else there may be.
+ * `target` is the slowdown that is put up with, above 1; `most` reads is as good as
+ * no limit.
  */
 extern double anago_guard_step(AnagoGuard *guard, const AnagoGuardInput *seen,
 							   double target, int most);

@@ -58,7 +58,6 @@ static Session *sessions;
 static double looked_ms;		/* since the last time */
 static double transactions;
 static double busy_ms;
-static double reading_ms;		/* of it */
 
 void
 anago_transactions_begin(void)
@@ -93,7 +92,6 @@ count_begun(Session *session, LocalTransactionId now)
 		begun = 1;
 	transactions += begun;
 	busy_ms += session->busy_ms;
-	reading_ms += session->reading_ms;
 	session->busy_ms = session->reading_ms = 0;
 }
 
@@ -254,11 +252,10 @@ anago_transactions_seen(AnagoGuardInput *seen)
 	seen->queries = anago_transactions_queries(&seen->wants);
 	seen->transactions = transactions;
 	seen->busy_ms = busy_ms;
-	seen->reading_ms = reading_ms;
 	see_workers(seen);
 	see_long_ones(seen);
 	seen->read_us = own_read_us();
 	seen->runnable = runnable();
 	seen->cpus = (int) sysconf(_SC_NPROCESSORS_ONLN);
-	looked_ms = transactions = busy_ms = reading_ms = 0;
+	looked_ms = transactions = busy_ms = 0;
 }
