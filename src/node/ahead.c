@@ -110,13 +110,24 @@ drop_pruned(AnagoPipelineDesc *desc, const EState *estate)
 	desc->nsteps = n;
 }
 
-static bool
-has_late(const AnagoPipelineDesc *desc)
+static void catch_up(void *arg);
+
+/* Where looks are late, of some rows they are made afterwards. */
+static void
+begin_backlog(AnagoAheadState *state)
 {
-	for (int i = 0; i < desc->nsteps; i++)
-		if (OidIsValid(desc->steps[i].heapid))
-			return true;
-	return false;
+	List	   *tables = NIL;
+	int			n = 0;
+
+	for (int i = 0; i < state->desc->nsteps; i++)
+		if (OidIsValid(state->desc->steps[i].heapid))
+		{
+			tables = list_append_unique_oid(tables, state->desc->steps[i].heapid);
+			n++;
+		}
+	if (n > 0)
+		state->backlog = anago_backlog_create(tables, n, (Size) work_mem * 1024 / 2,
+											  catch_up, state);
 }
 
 /*
@@ -159,7 +170,8 @@ begin_looks(AnagoAheadState *state, EState *estate, int eflags)
 	state->pipeline->held = state->held;
 	state->slot = ExecInitExtraTupleSlot(estate, ExecGetResultType(child),
 										 &TTSOpsMinimalTuple);
-	anago_pace_begin(&state->pace, has_late(state->desc));
+	begin_backlog(state);
+	anago_pace_begin(&state->pace, state->backlog != NULL);
 }
 
 static void
@@ -379,6 +391,16 @@ next_of_child(AnagoAheadState *state)
 	return slot;
 }
 
+/* A row leaves, or none is left. */
+static void
+see_leave(AnagoAheadState *state, TupleTableSlot *slot)
+{
+	if (TupIsNull(slot))
+		state->backlog->ended = true;
+	else if (state->held->late.reached)
+		anago_backlog_add(state->backlog, slot, state->pace.left);
+}
+
 /* The next row in whatever slot, or NULL or an empty slot. */
 static TupleTableSlot *
 next_row(AnagoAheadState *state)
@@ -396,6 +418,8 @@ next_row(AnagoAheadState *state)
 	}
 	if (slot == NULL)
 		slot = next_of_child(state);
+	if (state->backlog != NULL)
+		see_leave(state, slot);
 	if (state->pipeline != NULL)
 		anago_pace_row(&state->pace);
 	return slot;
@@ -422,6 +446,74 @@ exec_ahead(CustomScanState *node)
 			return ExecProject(node->ss.ps.ps_ProjInfo);
 		InstrCountFiltered1(node, 1);
 	}
+}
+
+/* --- afterwards: rows that have left without their late looks --- */
+
+/* A batch that has come to fewer reads for a row, one by so many, was of no use. */
+#define ROWS_FOR_A_READ		8
+
+static TupleTableSlot *
+next_of_backlog(void *arg)
+{
+	AnagoAheadState *state = arg;
+	MinimalTuple row = anago_backlog_next(state->backlog);
+
+	return row == NULL ? NULL : ExecStoreMinimalTuple(row, state->slot, false);
+}
+
+static void
+look_at_batch(AnagoAheadState *state)
+{
+	go_on(state);
+	finish_all(state);
+}
+
+static void
+begin_batch(AnagoAheadState *state)
+{
+	AnagoHeld  *held = state->held;
+
+	ExecClearTuple(state->slot);
+	anago_held_reset(held);
+	held->bound = Min(state->backlog->batch, held->size);
+	held->late.round++;
+	held->late.probes = held->bound;
+	held->late.pages = held->most_pages / 2;
+	held->afterwards = next_of_backlog;
+	held->afterwards_arg = state;
+	state->owner = ResourceOwnerCreate(CurrentResourceOwner, "anago looks");
+}
+
+static void
+end_batch(AnagoAheadState *state)
+{
+	ExecClearTuple(state->slot);
+	forget_looks(state);
+	anago_held_reset(state->held);
+	state->held->afterwards = NULL;
+}
+
+/* AnagoBacklog.go_on: core is not far from rows without looks. */
+static void
+catch_up(void *arg)
+{
+	AnagoAheadState *state = arg;
+	const AnagoCounts *run = &state->pipeline->counters->run;
+	int64		before = run->reads + run->sync_alone;
+	int			rows = 0;
+
+	if (!are_over(state))
+	{
+		begin_batch(state);
+		look(state, look_at_batch);
+		rows = (int) (state->held->end - state->held->first);
+		end_batch(state);
+	}
+	if (rows == 0 ||
+		(!anago_debug_force &&
+		 (run->reads + run->sync_alone - before) * ROWS_FOR_A_READ < rows))
+		anago_backlog_give_up(state->backlog);
 }
 
 /* --- rescan, end --- */

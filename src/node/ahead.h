@@ -14,6 +14,7 @@
 #include "nodes/extensible.h"
 #include "utils/resowner.h"
 
+#include "node/backlog.h"
 #include "node/consumer.h"
 #include "node/pace.h"
 #include "pipeline/pipeline.h"
@@ -30,6 +31,7 @@ typedef struct AnagoAheadState
 	bool		child_ended;	/* as held->child_ended, whoever asked the child */
 	bool		is_ahead;		/* rows are held; else they just pass */
 	AnagoPace	pace;
+	AnagoBacklog *backlog;		/* NULL: no looks are late */
 	int64		stop_at;		/* rows that are wanted at most, or 0: not known */
 } AnagoAheadState;
 

@@ -27,6 +27,7 @@
 #include "nodes/nodeFuncs.h"
 
 #include "compat.h"
+#include "node/backlog.h"
 #include "node/consumer.h"
 
 /* What the executor's caller asks for, of the innermost query that runs. */
@@ -45,6 +46,7 @@ run_query(ANAGO_RUN_PARAMS)
 {
 	Run			outer = current;
 
+	anago_backlogs_see(queryDesc);
 	current.query = queryDesc;
 	current.count = count;
 	PG_TRY();

@@ -127,12 +127,22 @@ have_break(AnagoPace *pace, bool cached)
 		pace->next_rest = Min(pace->next_rest * 2, REST_MOST);
 }
 
+/*
+ * Late looks are made for all rows that are held, and then for none until these have
+ * left: that is seen of twice as many.
+ */
+static int
+looked_at_after(const AnagoPace *pace)
+{
+	return pace->has_late ? Max(LOOKED_AT_AFTER, 2 * pace->target) : LOOKED_AT_AFTER;
+}
+
 bool
 anago_pace_has_enough(AnagoPace *pace, const AnagoCounts *counts)
 {
 	bool		useful;
 
-	if (pace->since < LOOKED_AT_AFTER || anago_debug_force)
+	if (pace->since < looked_at_after(pace) || anago_debug_force)
 		return false;
 	useful = useful_reads(counts) - pace->useful >= READS_ENOUGH;
 	if (useful)

@@ -373,7 +373,7 @@ old_row_accept(AnagoOp *op, AnagoRow *outer)
 	ItemPointerSetInvalid(&self->tid);
 	ResetExprContext(pipeline->econtext);
 	ctid = ExecEvalExprSwitchContext(step->ctid, pipeline->econtext, &isnull);
-	if (!isnull)
+	if (!isnull && pipeline->held->afterwards == NULL)
 		self->tid = *(ItemPointer) DatumGetPointer(ctid);
 	return ANAGO_TAKEN;
 }

@@ -17,6 +17,9 @@
 /* Slots at first: a power of 2. */
 #define SLOTS_FIRST		16
 
+/* Rows that a late look is made for: a part of shared buffers' number. */
+#define LATE_PROBES_OF_BUFFERS	8
+
 AnagoHeld *
 anago_held_create(PlanState *child, int size, Size limit)
 {
@@ -27,6 +30,8 @@ anago_held_create(PlanState *child, int size, Size limit)
 	held->limit = limit;
 	held->slots = SLOTS_FIRST;
 	held->most_pages = NBuffers / ANAGO_LOOKS_PART_OF_BUFFERS;
+	held->late.probes = NBuffers / LATE_PROBES_OF_BUFFERS;
+	held->late.pages = held->most_pages;
 	held->rows = palloc0(sizeof(AnagoHeldRow) * held->slots);
 	held->context = AllocSetContextCreate(CurrentMemoryContext, "anago held rows",
 										  ALLOCSET_DEFAULT_SIZES);
@@ -66,7 +71,8 @@ ask_child(AnagoHeld *held)
 TupleTableSlot *
 anago_held_pull(AnagoHeld *held)
 {
-	TupleTableSlot *slot = ask_child(held);
+	TupleTableSlot *slot = held->afterwards != NULL ?
+		held->afterwards(held->afterwards_arg) : ask_child(held);
 	AnagoHeldRow *row;
 	MemoryContext old;
 
@@ -85,9 +91,12 @@ anago_held_pull(AnagoHeld *held)
 	held->end++;
 	held->bytes += row->tuple->t_len;
 
-	held->pulled++;
-	held->sum += held->end - held->first;
-	held->peak = Max(held->peak, (int) (held->end - held->first));
+	if (held->afterwards == NULL)
+	{
+		held->pulled++;
+		held->sum += held->end - held->first;
+		held->peak = Max(held->peak, (int) (held->end - held->first));
+	}
 	return slot;
 }
 

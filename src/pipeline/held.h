@@ -43,6 +43,19 @@ typedef struct AnagoHeldRow
 	bool		done;
 } AnagoHeldRow;
 
+/*
+ * Late looks (ops/btree/late.h) have bounds of their own, each look for itself, in
+ * each round: rows ahead of their change are the first one, those of each batch whose
+ * looks are made afterwards are another.
+ */
+typedef struct AnagoLateBounds
+{
+	int			round;
+	int64		probes;			/* rows that a look is made for, */
+	int64		pages;			/* and what it comes to */
+	bool		reached;		/* one of them, by some look */
+} AnagoLateBounds;
+
 typedef struct AnagoHeld
 {
 	PlanState  *child;
@@ -62,6 +75,15 @@ typedef struct AnagoHeld
 								 * if these had all come to the same number */
 	int64		most_pages;
 	AnagoHeldRow *rows;			/* so many */
+
+	AnagoLateBounds late;
+
+	/*
+	 * Late looks afterwards: where rows come from in place of the child.  None is
+	 * asked for anything else than those.  NULL: rows come from the child.
+	 */
+	TupleTableSlot *(*afterwards) (void *arg);
+	void	   *afterwards_arg;
 
 	/* for EXPLAIN */
 	int64		pulled;			/* rows */

@@ -139,9 +139,9 @@ struct AnagoStep
 
 	AnagoKeys	keys;
 	ExprState  *when;			/* a look's condition on the row, or NULL */
-	int64		most_probes;	/* a late look's, */
-	int64		pages;			/* what all of these have come to, */
-	int64		most_pages;
+	int			round;			/* a late look's (held.h): */
+	int64		probed;			/* rows that it was made for in that, */
+	int64		pages;			/* and what they have come to */
 	AnagoLocator file;			/* that of its index when it was opened last, */
 	AnagoRow  **waiting;		/* and the rows that wait for it (waiting.h): */
 	int			nwaiting;

@@ -16,16 +16,6 @@
 #include "pipeline/held.h"
 #include "tryopen.h"
 
-/* Rows that late looks of a node are made for: a part of shared buffers' number. */
-#define PROBES_OF_BUFFERS	8
-
-void
-anago_late_begin(AnagoStep *step)
-{
-	step->most_probes = NBuffers / PROBES_OF_BUFFERS;
-	step->most_pages = NBuffers / ANAGO_LOOKS_PART_OF_BUFFERS;
-}
-
 /* Are they still a table and a B-tree of it, read through shared buffers? */
 static bool
 are_as_planned(const AnagoStep *step)
@@ -45,6 +35,39 @@ note_file(AnagoStep *step)
 
 	step->stale = step->opened && !ANAGO_LOCATOR_EQUALS(file, step->file);
 	step->file = file;
+}
+
+/* Bounds begin anew with each round. */
+static void
+see_round(AnagoStep *step)
+{
+	int			round = step->op.pipeline->held->late.round;
+
+	if (step->round == round)
+		return;
+	step->round = round;
+	step->probed = step->pages = 0;
+}
+
+bool
+anago_late_may_probe(AnagoStep *step)
+{
+	AnagoLateBounds *bounds = &step->op.pipeline->held->late;
+
+	see_round(step);
+	if (step->probed < bounds->probes && step->pages < bounds->pages)
+	{
+		step->probed++;
+		return true;
+	}
+	bounds->reached = true;
+	return false;
+}
+
+bool
+anago_late_add_page(AnagoStep *step)
+{
+	return ++step->pages < step->op.pipeline->held->late.pages;
 }
 
 bool

@@ -20,7 +20,8 @@
  * which may want the table: core would have no lock of it yet.
  *
  * What is read so early stays in shared buffers until it is used only where it is
- * little, compared with these.  So there is a bound on rows, and one on pages.
+ * little, compared with these.  So there is a bound on rows, and one on pages, and the looks
+ * of other rows are made afterwards, while triggers run (node/backlog.h).
  *
  *-------------------------------------------------------------------------
  */
@@ -37,8 +38,9 @@ anago_is_late(const AnagoStepDesc *desc)
 	return OidIsValid(desc->heapid);
 }
 
-/* Before anything is locked. */
-extern void anago_late_begin(AnagoStep *step);
+/* May it be made for one more row?  And has it come to its last page with this one? */
+extern bool anago_late_may_probe(AnagoStep *step);
+extern bool anago_late_add_page(AnagoStep *step);
 
 /* Lock and open both, and know the keys; false: there is no such look. */
 extern bool anago_late_open(AnagoStep *step);

@@ -95,9 +95,7 @@ anago_step_open(AnagoStep *step, const AnagoStepDesc *desc, int parts)
 	if (step->visit == NULL)
 		create_areas(step);
 	anago_step_begin_order(step);
-	if (anago_is_late(desc))
-		anago_late_begin(step);
-	else
+	if (!anago_is_late(desc))
 		open_named(step);
 	step->when = ExecInitQual(desc->exprs[ANAGO_EXPRS_WHEN], ps);
 	step->gate = ExecInitQual(desc->exprs[ANAGO_EXPRS_GATE], ps);

@@ -43,10 +43,12 @@ is_open(AnagoStep *step)
 static bool
 has_use(AnagoStep *step)
 {
-	if (anago_is_late(step->desc) &&
-		(step->op.counters.probes > step->most_probes || step->pages >= step->most_pages))
+	bool		late = anago_is_late(step->desc);
+
+	if (!late && step->op.pipeline->held->afterwards != NULL)
 		return false;
-	return ExecQual(step->when, step->op.pipeline->econtext);
+	return ExecQual(step->when, step->op.pipeline->econtext) &&
+		(!late || anago_late_may_probe(step));
 }
 
 void
@@ -54,7 +56,7 @@ anago_probe_came_to_page(AnagoProbe *probe)
 {
 	AnagoStep  *step = probe->step;
 
-	if (anago_is_late(step->desc) ? ++step->pages >= step->most_pages :
+	if (anago_is_late(step->desc) ? !anago_late_add_page(step) :
 		!anago_held_add_page(step->op.pipeline->held))
 		probe->done = true;
 }
