@@ -87,6 +87,35 @@ SKIP:
 		'at the price that it has where that is not looked up, or nearly');
 }
 
+# The first rows in order, which are read again and again, while all else is not
+# cached: core's plan for these, ours for others; and ours where that is not looked up.
+my $first = 'select a, pad from t where a >= 100 order by a limit 200';
+my $others = 'select a, pad from t where a >= 9000 order by a limit 200';
+my $last = 'select a, pad from t where a < 18000 order by a desc limit 200';
+my $any = 'select a, pad from t order by a limit 200';
+my $more = 'select a, pad from t where a >= 100 order by a limit 8000';
+
+$node->stop;
+$forgotten = forget(@files);
+$node->start;
+SKIP:
+{
+	skip 'files cannot be put out of the page cache here', 11
+	  unless $forgotten && value(q{select anago_resident('t') + anago_resident('t_a') < 0.1}) eq 't';
+	like(planned($_), qr/AnagoScan/, "nothing is cached: our plan of $_")
+	  foreach ($first, $last, $any);
+	my $rows = value("set anago.enable = off; set enable_seqscan = off; set enable_bitmapscan = off; $first; $last");
+	is(value("$first; $last"), $rows, 'the same rows');
+	unlike(planned($first), qr/Anago/, 'its pages are cached: core\'s plan');
+	unlike(planned($last), qr/Anago/, 'also of the last ones');
+	like(planned($others), qr/AnagoScan/, 'ours of rows elsewhere');
+	like(planned($more), qr/AnagoScan/, 'ours of many more rows than are cached');
+	like(planned($first, 'anago.residency' => 'off'), qr/AnagoScan/, 'ours, where that is not looked up');
+	value("set anago.enable = off; set enable_seqscan = off; set enable_bitmapscan = off; $any");
+	unlike(planned($any), qr/Anago/, 'also without a condition');
+	is(value("$first; $last"), $rows, 'the same rows');
+}
+
 value('select count(pad) from t; set enable_seqscan = off; set enable_bitmapscan = off; select count(a) from t where a >= 0');
 is(value(q{select anago_resident('t'), anago_resident('t_a')}), '1|1', 'all is in shared buffers');
 unlike(planned($query), qr/Anago/, 'then core\'s plan');

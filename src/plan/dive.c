@@ -448,3 +448,35 @@ anago_cold_share(PlannerInfo *root, List *ipaths)
 												  i * list_length(ipaths) / n));
 	return sum / n;
 }
+
+/* All entries of the index, or those between constants. */
+static bool
+walk_of(PlannerInfo *root, const IndexPath *ipath, AnagoIndexRange *range)
+{
+	WalkShape	shape;
+
+	if (ipath->indexclauses == NIL)
+	{
+		memset(range, 0, sizeof(AnagoIndexRange));
+		return true;
+	}
+	return root->qual_security_level == 0 && shape_of(ipath, &shape) &&
+		range_of(root, &shape, range);
+}
+
+double
+anago_cold_head(PlannerInfo *root, const IndexPath *ipath, double entries)
+{
+	const IndexOptInfo *index = ipath->indexinfo;
+	AnagoIndexRange range;
+	double		resident;
+
+	if (anago_debug_force || !anago_residency || index->hypothetical ||
+		index->pages < 1 || ipath->path.pathtype != T_IndexScan ||
+		!walk_of(root, ipath, &range) ||
+		!anago_survey_head(index->indexoid, index->pages, &range,
+						   ipath->indexscandir == BackwardScanDirection, entries,
+						   index->tuples / index->pages, &resident))
+		return 1.0;
+	return 1.0 - resident;
+}

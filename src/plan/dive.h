@@ -60,4 +60,7 @@ extern void anago_dive(PlannerInfo *root, const IndexPath *ipath,
  */
 extern double anago_cold_share(PlannerInfo *root, List *ipaths);
 
+/* The same of the first so many entries of one scan; 1: it may all be to wait for. */
+extern double anago_cold_head(PlannerInfo *root, const IndexPath *ipath, double entries);
+
 #endif							/* ANAGO_DIVE_H */

@@ -263,11 +263,12 @@ resident_cost(const RelOptInfo *rel, Cost io)
 
 /* A scan that finds so many tuples. */
 static AnagoPrice
-price_scan(const AnagoPathStep *step, Cost cpu, const ScanIo *io, double tuples)
+price_scan(const AnagoPathStep *step, Cost cpu, const ScanIo *io, double tuples,
+		   double cold)
 {
 	const RelOptInfo *rel = step->ipath->path.parent;
 	double		random_page;
-	Cost		waits = io->random * step->cold;
+	Cost		waits = io->random * cold;
 	Cost		work;
 	Cost		waited = anago_overlapped(rel, waits, &work);
 	AnagoPrice	price;
@@ -308,7 +309,7 @@ price_dived_scan(PlannerInfo *root, const AnagoPathStep *step, double correlated
 			   correlated, &io);
 	return price_scan(step, cpu_cost_of(root, ipath, tuples,
 										ipath->path.rows * step->dive.ratio),
-					  &io, tuples);
+					  &io, tuples, step->cold);
 }
 
 double
@@ -330,7 +331,7 @@ anago_price_scan(PlannerInfo *root, AnagoPathStep *step)
 
 	step->cold = anago_step_cold(root, step);
 	split_scan_io(root, step->ipath, io, &split);
-	price = price_scan(step, run - io, &split, tuples_fetched(step->ipath));
+	price = price_scan(step, run - io, &split, tuples_fetched(step->ipath), step->cold);
 	respect_bitmap(root, step, 1.0, &price);
 	anago_dive(root, step->ipath, step->facts, run, NULL, &step->dive);
 	if (step->dive.known)
@@ -355,19 +356,25 @@ anago_resident_cost(PlannerInfo *root, const AnagoPathStep *step)
 						 (1.0 - anago_step_cold(root, step)));
 }
 
+double
+anago_entries_of(const AnagoPathStep *step)
+{
+	return step->dive.known ? step->dive.entries : tuples_fetched(step->ipath);
+}
+
 AnagoPrice
-anago_price_fraction(PlannerInfo *root, const AnagoPathStep *step, double fraction)
+anago_price_fraction(PlannerInfo *root, const AnagoPathStep *step, double fraction,
+					 double cold)
 {
 	IndexPath  *ipath = step->ipath;
-	double		tuples = fraction * (step->dive.known ? step->dive.entries :
-								 tuples_fetched(ipath));
+	double		tuples = fraction * anago_entries_of(step);
 	ScanIo		io;
 
 	split_scan_io(root, ipath, probe_io(root, ipath), &io);
 	scan_io_of(root, ipath, tuples / Max(ipath->path.parent->tuples, 1.0),
 			   io.correlated, &io);
 	return price_scan(step, cpu_cost_of(root, ipath, tuples,
-										ipath->path.rows * fraction), &io, tuples);
+										ipath->path.rows * fraction), &io, tuples, cold);
 }
 
 /*

@@ -41,9 +41,12 @@ extern double anago_step_cold(PlannerInfo *root, const AnagoPathStep *step);
 /* The first step, without startup. */
 extern AnagoPrice anago_price_scan(PlannerInfo *root, AnagoPathStep *step);
 
-/* Of that scan, which has been priced, such a fraction: 0 to 1. */
+/* Entries that this scan, which has been priced, is expected to find. */
+extern double anago_entries_of(const AnagoPathStep *step);
+
+/* Of the same, such a fraction, 0 to 1, of whose pages this share is not cached. */
 extern AnagoPrice anago_price_fraction(PlannerInfo *root, const AnagoPathStep *step,
-								   double fraction);
+								   double fraction, double cold);
 
 /*
  * Of core's price of a scan that is not ours, what AnagoPrice has as resident.

@@ -38,6 +38,10 @@
  * share of core's figure as it takes of that work.  Its rivals are core's scan of the same index, and
  * a sort of all rows.
  *
+ * The pages of these rows may be in shared buffers where the table as a whole is not, as
+ * those of the newest orders often are.  Where our path would win it is looked up whether they
+ * are (survey/head.c); then there is as little to gain as on a table that is cached.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -48,6 +52,7 @@
 #include "optimizer/paths.h"
 
 #include "pipeline/desc.h"
+#include "plan/dive.h"
 #include "plan/memo.h"
 #include "plan/price.h"
 #include "plan/waits.h"
@@ -104,41 +109,73 @@ anago_add_ramp(const PlannerInfo *root, AnagoPath *apath, List *pathkeys)
 	apath->ramp = 0;
 }
 
-void
-anago_price_first_rows(PlannerInfo *root, AnagoPath *apath)
+/* What the path, which costs `whole`, costs if such a fraction is wanted, so cold. */
+static void
+price_fraction(PlannerInfo *root, AnagoPath *apath, const AnagoPath *whole,
+			   double fraction, double cold)
 {
 	const AnagoPathStep *step = linitial(apath->steps);
 	const Path *core = &step->ipath->path;
 	Path	   *path = &apath->cpath.path;
+	Cost		of_core = (core->total_cost - core->startup_cost) * fraction;
+	AnagoPrice	price = anago_price_fraction(root, step, fraction, cold);
+	double		scale = of_core / price.core;
+	Cost		run = whole->cpath.path.total_cost - whole->cpath.path.startup_cost;
 	double		random_page;
-	double		fraction;
 	Cost		begin;
-	Cost		of_core;
-	AnagoPrice	price;
-	double		scale;
-	Cost		run;
 
-	if (root->limit_tuples <= 0 || root->limit_tuples >= path->rows ||
-		!bms_equal(path->parent->relids, root->all_baserels) ||
-		!anago_may_stop(root, path->pathkeys))
-		return;
-	fraction = root->limit_tuples / path->rows;
-	of_core = (core->total_cost - core->startup_cost) * fraction;
-	price = anago_price_fraction(root, step, fraction);
 	if (price.core <= of_core)
+	{
+		Cost		saved = core->total_cost - core->startup_cost - run;
+
+		/* core's price of these rows is no lower than it should be */
+		if (cold < step->cold)
+			path->total_cost += Max(saved, 0) * (1.0 - cold / step->cold);
 		return;
+	}
 	anago_page_costs(core->parent, &random_page, NULL);
 	begin = ANAGO_SETUP_PAGES * random_page +
 		anago_ramp_of_step(root, 1, core->parent, price.core - price.ours);
-	scale = of_core / price.core;
-	run = path->total_cost - path->startup_cost;
 	path->startup_cost = core->startup_cost + begin * scale;
 	path->total_cost = path->startup_cost + scale / fraction *
 		(price.ours * (1 + ANAGO_ORDER_PART) +
 		 root->limit_tuples * cpu_operator_cost);
 	if (run > 0)
 	{
-		apath->shared_cost *= (path->total_cost - path->startup_cost) / run;
-		apath->resident_cost *= (path->total_cost - path->startup_cost) / run;
+		double		change = (path->total_cost - path->startup_cost) / run;
+
+		apath->shared_cost = whole->shared_cost * change;
+		apath->resident_cost = whole->resident_cost * change;
 	}
+}
+
+static Cost
+cost_of_first(const Path *path, double fraction)
+{
+	return path->startup_cost + (path->total_cost - path->startup_cost) * fraction;
+}
+
+void
+anago_price_first_rows(PlannerInfo *root, AnagoPath *apath)
+{
+	const AnagoPathStep *step = linitial(apath->steps);
+	const Path *core = &step->ipath->path;
+	Path	   *path = &apath->cpath.path;
+	AnagoPath	whole = *apath;
+	double		fraction;
+	double		cold;
+
+	if (root->limit_tuples <= 0 || root->limit_tuples >= path->rows ||
+		!bms_equal(path->parent->relids, root->all_baserels) ||
+		!anago_may_stop(root, path->pathkeys))
+		return;
+	fraction = root->limit_tuples / path->rows;
+	price_fraction(root, apath, &whole, fraction, step->cold);
+	if (cost_of_first(path, fraction) >= cost_of_first(core, fraction))
+		return;
+
+	/* what it reads may be cached where little else is */
+	cold = anago_cold_head(root, step->ipath, fraction * anago_entries_of(step));
+	if (cold < step->cold)
+		price_fraction(root, apath, &whole, fraction, cold);
 }

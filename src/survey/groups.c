@@ -6,6 +6,7 @@
  * The files of this folder:
  *		groups.c	how many entries a value has, from a sample of leaves
  *		range.c		how many entries are between two values
+ *		head.c		is the beginning of such a range cached
  *		position.c	places in a B-tree, and how much is between two
  *		resident.c	what share of a table or index is cached
  *		guard.c		look at pages without raising errors

@@ -1,9 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * range.c
- *	  How many entries of an index are between two values.
+ *	  How many entries of an index are between two values, and whether the first
+ *	  ones of them are cached.
  *
- * Two descents, to the ends of the range (position.c).  NULLs satisfy no
+ * For the former two descents, to the ends of the range (position.c).  NULLs satisfy no
  * condition: where the range has no bound on the side where a column's NULLs
  * are, it ends at the NULLs.
  *
@@ -15,6 +16,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "access/nbtree.h"
 #include "common/hashfn.h"
 #include "utils/datum.h"
@@ -25,6 +28,7 @@
 
 #include "guc.h"
 #include "survey/guard.h"
+#include "survey/head.h"
 #include "survey/position.h"
 #include "survey/survey.h"
 
@@ -33,15 +37,22 @@
 #define KEEP_ANSWERS	64		/* a power of two */
 #define KEEP_BYTES		96
 
-typedef struct Answer
+typedef struct Question
 {
 	Oid			indexoid;		/* InvalidOid: none */
 	BlockNumber nblocks;
 	double		per_leaf;
+	double		head;			/* 0: how many entries?  Else: is the beginning cached,
+								 * so many entries; or, less than 0, the end */
+} Question;
+
+typedef struct Answer
+{
+	Question	question;
 	TimestampTz at;
 	Size		size;
 	char		range[KEEP_BYTES];
-	double		entries;
+	double		is;
 } Answer;
 
 /* By the hash of index and range; what comes takes the place of what was there. */
@@ -50,8 +61,8 @@ static Answer *answers = NULL;
 typedef struct Request
 {
 	const AnagoIndexRange *range;
-	double		per_leaf;
-	double		entries;
+	const Question *question;
+	double		answer;
 } Request;
 
 /* One column more for a position.  False if such values cannot be compared. */
@@ -116,6 +127,7 @@ bound_position(Relation rel, const AnagoIndexRange *range, bool start,
 	return true;
 }
 
+/* How many entries? */
 static bool
 measure(Relation rel, void *arg)
 {
@@ -130,7 +142,23 @@ measure(Relation rel, void *arg)
 	position = anago_position_new(rel);
 	return bound_position(rel, request->range, false, position) &&
 		anago_position_find(rel, position, &end) &&
-		anago_position_between(rel, &start, &end, request->per_leaf, &request->entries);
+		anago_position_between(rel, &start, &end, request->question->per_leaf,
+							   &request->answer);
+}
+
+/* What share of the first ones, or the last ones, is cached? */
+static bool
+look_at_head(Relation rel, void *arg)
+{
+	Request    *request = arg;
+	double		head = request->question->head;
+	BTScanInsert position = anago_position_new(rel);
+	AnagoTreePlace place;
+
+	return bound_position(rel, request->range, head > 0, position) &&
+		anago_position_find(rel, position, &place) &&
+		anago_head_resident(rel, position, &place, head < 0, fabs(head),
+							request->question->per_leaf, &request->answer);
 }
 
 /* --- answers that are kept --- */
@@ -139,8 +167,8 @@ static void
 index_changed(Datum arg, Oid relid)
 {
 	for (int i = 0; i < KEEP_ANSWERS; i++)
-		if (!OidIsValid(relid) || answers[i].indexoid == relid)
-			answers[i].indexoid = InvalidOid;
+		if (!OidIsValid(relid) || answers[i].question.indexoid == relid)
+			answers[i].question.indexoid = InvalidOid;
 }
 
 static void
@@ -175,14 +203,11 @@ add_bytes(Answer *key, const AnagoBound *bound)
 	return true;
 }
 
-/* What a range is found again by; false: it is too large to be kept. */
+/* What a question is found again by; false: its range is too large to be kept. */
 static bool
-make_key(Answer *key, Oid indexoid, BlockNumber nblocks,
-		 const AnagoIndexRange *range, double per_leaf)
+make_key(Answer *key, const Question *question, const AnagoIndexRange *range)
 {
-	key->indexoid = indexoid;
-	key->nblocks = nblocks;
-	key->per_leaf = per_leaf;
+	key->question = *question;
 	key->size = 0;
 	for (int i = 0; i < range->nequal; i++)
 		if (!add_bytes(key, &range->equal[i]))
@@ -195,28 +220,59 @@ place_of(const Answer *key)
 {
 	uint32		hash = hash_bytes((const unsigned char *) key->range, key->size);
 
-	return &answers[(hash ^ murmurhash32(key->indexoid)) & (KEEP_ANSWERS - 1)];
+	return &answers[(hash ^ murmurhash32(key->question.indexoid) ^
+					 murmurhash32((uint32) (int64) key->question.head)) &
+					(KEEP_ANSWERS - 1)];
+}
+
+static bool
+is_same(const Question *one, const Question *other)
+{
+	return one->indexoid == other->indexoid && one->nblocks == other->nblocks &&
+		one->per_leaf == other->per_leaf && one->head == other->head;
 }
 
 static bool
 is_answer_to(const Answer *answer, const Answer *key)
 {
-	return answer->indexoid == key->indexoid && answer->nblocks == key->nblocks &&
-		answer->per_leaf == key->per_leaf && answer->size == key->size &&
+	return is_same(&answer->question, &key->question) && answer->size == key->size &&
 		memcmp(answer->range, key->range, key->size) == 0 &&
 		!TimestampDifferenceExceeds(answer->at, GetCurrentTimestamp(), KEEP_MS);
 }
 
-/* --- the question --- */
+/* --- the questions --- */
 
 static bool
-look_up(Oid indexoid, const AnagoIndexRange *range, double per_leaf, double *entries)
+look_up(const Question *question, const AnagoIndexRange *range, double *answer)
 {
-	Request		request = {range, per_leaf, 0};
+	Request		request = {range, question, 0};
 
-	if (!anago_guarded_look(indexoid, measure, &request))
+	if (!anago_guarded_look(question->indexoid,
+							question->head == 0 ? measure : look_at_head, &request))
 		return false;
-	*entries = request.entries;
+	*answer = request.answer;
+	return true;
+}
+
+static bool
+ask(const Question *question, const AnagoIndexRange *range, double *answer)
+{
+	Answer		key;
+
+	if (answers == NULL)
+		start_keeping();
+	if (!make_key(&key, question, range))
+		return look_up(question, range, answer);
+	if (is_answer_to(place_of(&key), &key))
+	{
+		*answer = place_of(&key)->is;
+		return true;
+	}
+	if (!look_up(question, range, answer))
+		return false;
+	key.is = *answer;
+	key.at = GetCurrentTimestamp();
+	*place_of(&key) = key;
 	return true;
 }
 
@@ -224,23 +280,17 @@ bool
 anago_survey_range(Oid indexoid, BlockNumber nblocks, const AnagoIndexRange *range,
 				   double per_leaf, double *entries)
 {
-	Answer		key;
+	Question	question = {indexoid, nblocks, per_leaf, 0};
 
-	if (anago_dive_pages == 0)
-		return false;
-	if (answers == NULL)
-		start_keeping();
-	if (!make_key(&key, indexoid, nblocks, range, per_leaf))
-		return look_up(indexoid, range, per_leaf, entries);
-	if (is_answer_to(place_of(&key), &key))
-	{
-		*entries = place_of(&key)->entries;
-		return true;
-	}
-	if (!look_up(indexoid, range, per_leaf, entries))
-		return false;
-	key.entries = *entries;
-	key.at = GetCurrentTimestamp();
-	*place_of(&key) = key;
-	return true;
+	return anago_dive_pages > 0 && ask(&question, range, entries);
+}
+
+bool
+anago_survey_head(Oid indexoid, BlockNumber nblocks, const AnagoIndexRange *range,
+				  bool backward, double entries, double per_leaf, double *share)
+{
+	Question	question = {indexoid, nblocks, per_leaf,
+		Max(entries, 1.0) * (backward ? -1 : 1)};
+
+	return ask(&question, range, share);
 }

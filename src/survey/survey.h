@@ -71,6 +71,14 @@ extern bool anago_survey_range(Oid indexoid, BlockNumber nblocks,
 							   double per_leaf, double *entries);
 
 /*
+ * Of the first entries of a range, so many, or of the last ones: the share whose
+ * heap blocks are in shared buffers, as far as a few leaves tell; kept as long.
+ */
+extern bool anago_survey_head(Oid indexoid, BlockNumber nblocks,
+							  const AnagoIndexRange *range, bool backward,
+							  double entries, double per_leaf, double *share);
+
+/*
  * What share of a relation's blocks is in shared buffers or the kernel's page
  * cache, 0 to 1; kept for a few seconds.  0 where that is not known, as of
  * temporary tables.
