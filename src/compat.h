@@ -141,6 +141,15 @@ anago_wait_event(uint32 *event, const char *name pg_attribute_unused())
 #define INDEX_ATTR_BITMAP_HOT_BLOCKING	INDEX_ATTR_BITMAP_ALL
 #endif
 
+/* 16: what a check hook hands on is of the settings' own memory. */
+#if PG_VERSION_NUM >= 160000
+#define ANAGO_GUC_MALLOC(size)	guc_malloc(LOG, size)
+#define ANAGO_GUC_FREE(at)		guc_free(at)
+#else
+#define ANAGO_GUC_MALLOC(size)	malloc(size)
+#define ANAGO_GUC_FREE(at)		free(at)
+#endif
+
 /* 16: debug_io_direct, so that the kernel's page cache is not used at all. */
 static inline bool
 anago_direct_io(void)

@@ -21,6 +21,7 @@
 #include "guc.h"
 #include "operators.h"
 #include "resource/budgets.h"
+#include "resource/groups.h"
 
 #define ANAGO_MAX_SIM_DELAY	1000
 #define ANAGO_MAX_SIM_LATENCY	1000000
@@ -40,6 +41,7 @@ double		anago_oltp_slowdown = 1.2;
 char	   *anago_operators = "";
 bool		anago_pin_workers = false;
 bool		anago_residency = true;
+char	   *anago_group_inflight_reads;
 int			anago_server_inflight_reads = 0;
 int			anago_server_processes = 0;
 int			anago_server_reads_per_s = 0;
@@ -300,6 +302,13 @@ define_user_settings(void)
 static void
 define_server_settings(void)
 {
+	DefineCustomStringVariable("anago.group_inflight_reads",
+							   "Sets how many page reads all queries of a role, or in a database, may have on their way at once.",
+							   "A list of role:name=reads and database:name=reads.",
+							   &anago_group_inflight_reads, "",
+							   PGC_SIGHUP, GUC_LIST_INPUT,
+							   anago_groups_check, anago_groups_assign, NULL);
+
 	DefineCustomBoolVariable("anago.guard",
 							 "Holds queries back where transactions of other sessions become slower.",
 							 "Needs anago in shared_preload_libraries.",

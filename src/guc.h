@@ -78,6 +78,7 @@ extern PGDLLIMPORT double anago_oltp_slowdown;
 extern PGDLLIMPORT char *anago_operators;
 extern PGDLLIMPORT bool anago_pin_workers;
 extern PGDLLIMPORT bool anago_residency;
+extern PGDLLIMPORT char *anago_group_inflight_reads;
 extern PGDLLIMPORT int anago_server_inflight_reads;	/* 0: no limit */
 extern PGDLLIMPORT int anago_server_processes;	/* 0: no limit */
 extern PGDLLIMPORT int anago_server_reads_per_s;	/* 0: no limit */

@@ -86,6 +86,17 @@ sub start_all
 	return;
 }
 
+sub start_as
+{
+	my ($role) = @_;
+	my $session = $node->background_psql('postgres', on_error_stop => 0, extra_params => [ '-U', $role ]);
+
+	$session->query_safe(Anago::set(%sim));
+	Anago::start($session, $long);
+	push @running, $session;
+	return;
+}
+
 sub stop_all
 {
 	seen('select count(pg_cancel_backend(leader_pid)) from anago_activity');
@@ -180,10 +191,7 @@ for my $share (1, 2, 4, 8)
 limit('server_inflight_reads', 30);
 for my $share (1, 2, 4, 8)
 {
-	my $session = $node->background_psql('postgres', on_error_stop => 0, extra_params => [ '-U', "r$share" ]);
-	$session->query_safe(Anago::set(%sim));
-	Anago::start($session, $long);
-	push @running, $session;
+	start_as("r$share");
 }
 usleep(500_000);
 my $reads = "select string_agg(reads::text, ' ' order by share) from anago_activity";
@@ -199,6 +207,78 @@ for my $i (0 .. 3)
 	  or diag("@had");
 }
 stop_all();
+
+# --- roles and databases ---
+
+# The most that they are seen to have in flight, and the mean; of a role, or of all.
+sub of_role
+{
+	my ($looks, $role) = @_;
+	my $whose = defined $role ? " where usename = '$role'" : '';
+	my ($most, $sum) = (0, 0);
+
+	for (1 .. $looks)
+	{
+		my $n = seen("select coalesce(sum(in_flight), 0) from anago_activity$whose");
+		$most = $n if $n > $most;
+		$sum += $n;
+	}
+	return ($most, $sum / $looks);
+}
+
+my $mean;
+limit('server_inflight_reads', 0);
+# the role is not there yet
+limit('group_inflight_reads', q{'"role:G, one=10"'});
+seen('create role "G, one" superuser login; create role g2 superuser login');
+start_as('G, one') for 1 .. 2;
+start_as('g2');
+ok(defined until_true("select sum(in_flight) > 100 from anago_activity where usename = 'g2'"), 'a role without a limit has none');
+usleep(100_000);
+($most, $mean) = of_role(100, 'G, one');
+cmp_ok($most, '<=', 10, 'a role keeps within its limit, which was there before the role');
+cmp_ok($mean, '>', 8, 'and has all of it');
+is(seen("select count(*) from anago_activity where usename = 'G, one' and wanted > allowed and allowed between 4 and 6"), 2, 'each of two queries has half');
+limit('group_inflight_reads', q{'"role:G, one=4"', 'database:postgres=30'});
+ok(defined until_true("select sum(in_flight) <= 4 from anago_activity where usename = 'G, one'"), 'less, while they run');
+ok(defined until_true('select sum(in_flight) <= 30 from anago_activity'), 'and a limit of the database');
+usleep(50_000);
+($most, $mean) = of_role(100);
+cmp_ok($most, '<=', 30, 'within which all keep');
+cmp_ok($mean, '>', 24, 'and have all of it');
+limit('server_inflight_reads', 12);
+ok(defined until_true('select sum(in_flight) <= 12 from anago_activity'), "the server's is less");
+($most) = of_role(100);
+cmp_ok($most, '<=', 12, 'all keep within that');
+limit('server_inflight_reads', 0);
+$pid = seen("select min(pid) from anago_activity where usename = 'G, one'");
+seen("select pg_terminate_backend($pid)");
+ok(defined until_true("select sum(in_flight) = 4 and count(*) = 1 from anago_activity where usename = 'G, one'"), 'what a terminated one had others have');
+limit('group_inflight_reads', q{''});
+ok(defined until_true("select min(in_flight) > 50 and count(allowed) = 0 from anago_activity"), 'no limit any more');
+stop_all();
+
+# There are places for so many names.
+my $said = -s $node->logfile;
+limit('group_inflight_reads', join(', ', map { "'role:many$_=9'" } 1 .. 31));
+ok($node->wait_for_log(qr/1 limits of anago.group_inflight_reads are not in force/, $said),
+	'a name for which there is no place is spoken of');
+limit('group_inflight_reads', q{''});
+
+for (
+	[ 'g2=5', qr/"g2=5" is not of the form "role:name=reads" or "database:name=reads"/ ],
+	[ 'role:=5', qr/"role:=5" is not of the form/ ],
+	[ 'role:g2', qr/"role:g2" is not of the form/ ],
+	[ 'user:g2=5', qr/Limits are of a "role" or a "database", not of a "user"/ ],
+	[ 'role:g2=0', qr/"0" is no number of reads from 1 to/ ],
+	[ 'role:g2=many', qr/"many" is no number of reads/ ],
+	[ 'role:' . 'x' x 64 . '=1', qr/is not of the form/ ])
+{
+	my ($code, $out, $err) = $node->psql('postgres', "alter system set anago.group_inflight_reads = '$_->[0]'");
+	like($err, $_->[1], "not a limit: $_->[0]");
+}
+my (undef, undef, $twice) = $node->psql('postgres', "alter system set anago.group_inflight_reads = 'role:a=1', 'role:a=2'");
+like($twice, qr/"a" is named twice/, 'not a limit: two for one');
 
 # --- statements that stand still ---
 

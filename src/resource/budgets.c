@@ -5,6 +5,7 @@
  *
  *	  budgets.c		slots, settings, who joins and leaves
  *	  take.c		taking reads and giving them back
+ *	  groups.c		limits of roles and databases
  *	  division.c	how limits are divided among all that want reads
  *	  level.c		how a limit is divided: a pure function
  *	  bucket.h		reads per second
@@ -91,6 +92,11 @@ slot_reset(AnagoSlot *slot)
 	pg_atomic_write_u32(&slot->inflight, 0);
 	pg_atomic_write_u32(&slot->charged, 0);
 	pg_atomic_write_u32(&slot->query_charged, 0);
+	for (int kind = 0; kind < ANAGO_GROUP_KINDS; kind++)
+	{
+		pg_atomic_write_u32(&slot->group[kind], 0);
+		pg_atomic_write_u32(&slot->group_charged[kind], 0);
+	}
 	pg_atomic_write_u32(&slot->wants, 0);
 	pg_atomic_write_u32(&slot->allowed, 0);
 	pg_atomic_write_u32(&slot->shortage, ANAGO_SHORT_OF_NOTHING);
@@ -160,8 +166,8 @@ report_init(AnagoGuardReport *report)
 	pg_atomic_init_u64(&report->budget, 0);
 }
 
-static void
-division_init(AnagoDivision *division, int limit)
+void
+anago_division_init(AnagoDivision *division, int limit)
 {
 	pg_atomic_init_u64(&division->level, 0);
 	pg_atomic_init_u64(&division->weights, 0);
@@ -184,8 +190,9 @@ budgets_fill(AnagoBudgets *budgets, int nslots)
 	pg_atomic_init_u32(&budgets->guard_asleep, 0);
 	report_init(&budgets->guard);
 	pg_atomic_init_u64(&budgets->computed, 0);
-	division_init(&budgets->all, anago_server_inflight_reads);
-	division_init(&budgets->guarded, anago_server_inflight_reads);
+	anago_division_init(&budgets->all, anago_server_inflight_reads);
+	anago_division_init(&budgets->guarded, anago_server_inflight_reads);
+	anago_groups_fill(&budgets->groups);
 	pg_atomic_init_u32(&budgets->controls, 0);
 	pg_atomic_init_u64(&budgets->decided, 0);
 	pg_atomic_init_u32(&budgets->taken, 0);
@@ -251,6 +258,14 @@ set_limits(AnagoBudgets *budgets, int limit, int per_second, int processes, Time
 	pg_atomic_write_u64(&budgets->set_at, at);
 }
 
+/* NULL: _PG_init() is not that far. */
+static AnagoBudgets *
+budgets_to_set(void)
+{
+	return own_budgets != NULL && IsUnderPostmaster && piece.memory != NULL ?
+		piece.memory : own_budgets;
+}
+
 /*
  * Called by each process that reads the configuration file anew.  With anago
  * preloaded those are the server's own (checkpointer, WAL writer...), too, which
@@ -259,13 +274,19 @@ set_limits(AnagoBudgets *budgets, int limit, int per_second, int processes, Time
 void
 anago_budgets_assigned(int limit, int per_second, int processes)
 {
-	AnagoBudgets *budgets = own_budgets;
+	AnagoBudgets *budgets = budgets_to_set();
 
-	if (own_budgets == NULL)
-		return;					/* _PG_init() is not that far */
-	if (IsUnderPostmaster && piece.memory != NULL)
-		budgets = piece.memory;
-	set_limits(budgets, limit, per_second, processes, GetCurrentTimestamp());
+	if (budgets != NULL)
+		set_limits(budgets, limit, per_second, processes, GetCurrentTimestamp());
+}
+
+void
+anago_budgets_groups_assigned(void)
+{
+	AnagoBudgets *budgets = budgets_to_set();
+
+	if (budgets != NULL)
+		anago_groups_set(&budgets->groups);
 }
 
 /* A session may be the first that knows of new settings. */
@@ -276,6 +297,7 @@ publish_settings(void)
 		return;
 	set_limits(anago_budgets, anago_server_inflight_reads, anago_server_reads_per_s,
 			   anago_server_processes, PgReloadTime);
+	anago_groups_set(&anago_budgets->groups);
 }
 
 /* ---- joining and leaving ---- */
@@ -291,6 +313,8 @@ give_all_back(int code, Datum arg)
 							pg_atomic_read_u32(&anago_slot->charged));
 	pg_atomic_fetch_sub_u32(&anago_budgets->slots[anago_slot->query].query_taken,
 							pg_atomic_read_u32(&anago_slot->query_charged));
+	for (int kind = 0; kind < ANAGO_GROUP_KINDS; kind++)
+		anago_slot_change_group(kind, 0);
 	slot_renew(anago_slot);
 	/* what is still to be let go of, by callbacks after this one, is our own */
 	anago_budgets = own_budgets;
@@ -373,6 +397,7 @@ become_active(AnagoSlot *slot)
 	pg_atomic_write_u64(&slot->timed_us, 0);
 	pg_atomic_write_u64(&slot->rows, 0);
 	pg_atomic_write_u64(&slot->tasks, 0);
+	anago_groups_begin();
 	mark_slot(anago_budgets, slot, true);
 }
 

@@ -41,6 +41,9 @@
  * has locked, and would wait the longer for its being held back.  So there are two
  * divisions: of the server's limit among all, and of the guard's among the others.
  *
+ * Roles and databases may have limits of their own, each with a count and a division
+ * for itself; a process keeps within all that it is of (groups.h).
+ *
  * A process for which there is no memory of the server has all this by itself: it
  * then keeps within the limit alone.
  *
@@ -54,6 +57,7 @@
 #include "datatype/timestamp.h"
 #include "port/atomics.h"
 #include "storage/proc.h"
+#include "storage/spin.h"
 
 /* How old the level may be; how long a process waits for its first read. */
 #define ANAGO_LEVEL_US		2000
@@ -78,6 +82,16 @@ typedef enum AnagoPhase
 	ANAGO_PHASE_PARKED
 } AnagoPhase;
 
+/* Of whom there may be limits; see groups.h. */
+typedef enum AnagoGroupKind
+{
+	ANAGO_GROUP_ROLE,
+	ANAGO_GROUP_DATABASE
+} AnagoGroupKind;
+
+#define ANAGO_GROUP_KINDS	2
+#define ANAGO_MAX_GROUPS	32
+
 typedef struct AnagoSlot
 {
 	/* while it is active: */
@@ -92,9 +106,11 @@ typedef struct AnagoSlot
 	uint64		waits_since;	/* ns, for a read; own process only */
 	pg_atomic_uint32 share;		/* anago.share */
 	pg_atomic_uint32 processes; /* of the query, which has that share */
+	pg_atomic_uint32 group[ANAGO_GROUP_KINDS];	/* 1 + its number; 0: without limit */
 	pg_atomic_uint32 inflight;
 	pg_atomic_uint32 charged;	/* of these, to `taken`, */
-	pg_atomic_uint32 query_charged; /* and to query_taken of its query */
+	pg_atomic_uint32 query_charged; /* to query_taken of its query, */
+	pg_atomic_uint32 group_charged[ANAGO_GROUP_KINDS];	/* and to its groups' */
 	pg_atomic_uint32 wants;		/* reads in flight, if it could */
 	pg_atomic_uint32 allowed;	/* of these; 0: no limit */
 	pg_atomic_uint32 shortage;	/* AnagoShortage */
@@ -150,6 +166,25 @@ typedef struct AnagoDivision
 	pg_atomic_uint32 uncounted; /* reads of those it is not divided among */
 } AnagoDivision;
 
+/* A role or a database that has been given a limit. */
+typedef struct AnagoGroup
+{
+	AnagoGroupKind kind;
+	char		name[NAMEDATALEN];
+	pg_atomic_uint32 limit;		/* of reads in flight; 0: none, any more */
+	pg_atomic_uint32 taken;
+	AnagoDivision division;
+} AnagoGroup;
+
+typedef struct AnagoGroups
+{
+	slock_t		mutex;			/* of whoever sets them */
+	pg_atomic_uint32 n;			/* whose kind and name are there, for ever */
+	pg_atomic_uint32 limited;	/* of these, with a limit */
+	pg_atomic_uint32 turn;		/* is another whenever they have changed */
+	AnagoGroup	groups[ANAGO_MAX_GROUPS];
+} AnagoGroups;
+
 /* Reads are issued in a part of each period, where the guard says so. */
 #define ANAGO_DUTY_PERIOD_US	20000
 #define ANAGO_DUTY_ALWAYS		1000
@@ -177,6 +212,8 @@ typedef struct AnagoBudgets
 	pg_atomic_uint64 computed;	/* when, in ns */
 	AnagoDivision all;			/* of the server's limit */
 	AnagoDivision guarded;		/* of the guard's, or that if it is less */
+
+	AnagoGroups groups;
 
 	/* elastic.c */
 	pg_atomic_uint32 controls;	/* queries that have limits of their own */
@@ -207,6 +244,7 @@ extern bool anago_budgets_of_server(void);
 
 /* A setting has another value, in this process; < 0: the same as before. */
 extern void anago_budgets_assigned(int limit, int per_second, int processes);
+extern void anago_budgets_groups_assigned(void);
 
 /* The slot has one more lease, or one less. */
 extern void anago_slot_enter(void);
@@ -231,7 +269,8 @@ anago_budgets_limited(void)
 {
 	return (pg_atomic_read_u32(&anago_budgets->limit) |
 			pg_atomic_read_u32(&anago_budgets->per_second) |
-			pg_atomic_read_u32(&anago_budgets->guard_limit)) != 0;
+			pg_atomic_read_u32(&anago_budgets->guard_limit) |
+			pg_atomic_read_u32(&anago_budgets->groups.limited)) != 0;
 }
 
 /*
@@ -287,6 +326,18 @@ anago_write_double(pg_atomic_uint64 *at, double number)
 
 /* A monotonic clock that all processes share. */
 extern uint64 anago_budgets_now(void);
+
+/* groups.c: new memory; the limits that this process knows of. */
+extern void anago_groups_fill(AnagoGroups *groups);
+extern void anago_groups_set(AnagoGroups *groups);
+
+/* When a query begins: of which groups is it?  May look up catalogs. */
+extern void anago_groups_begin(void);
+
+extern void anago_division_init(AnagoDivision *division, int limit);
+
+/* From now on it is of that group, 1 + its number, or of none: 0. */
+extern void anago_slot_change_group(AnagoGroupKind kind, uint32 group);
 
 /*
  * What divides among all, as seen by this process: find it out anew if it is too

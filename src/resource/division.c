@@ -21,6 +21,9 @@
 #include "resource/budgets.h"
 #include "resource/level.h"
 
+/* A part of a read counts as one. */
+#define ROUND_UP	0.999
+
 double
 anago_slot_weight(const AnagoSlot *slot)
 {
@@ -39,9 +42,54 @@ typedef struct Claims
 	uint32		uncounted;		/* reads of others */
 } Claims;
 
+/* Whose claims are gathered, and where those have their count. */
+typedef struct Among
+{
+	bool		guarded;		/* not of those that are no affair of the guard */
+	const AnagoGroup *group;	/* of these only; NULL: of all */
+	int			within;			/* kinds of groups that are divided already */
+} Among;
+
+static bool
+is_among(const Among *among, AnagoSlot *slot)
+{
+	const AnagoGroup *group = among->group;
+
+	return group == NULL || pg_atomic_read_u32(&slot->group[group->kind]) ==
+		group - anago_budgets->groups.groups + 1;
+}
+
+static uint32
+charged_among(const Among *among, AnagoSlot *slot)
+{
+	return pg_atomic_read_u32(among->group != NULL ?
+							  &slot->group_charged[among->group->kind] : &slot->charged);
+}
+
+/* What it has use for, within what its groups allow it. */
+static int
+wants_within(AnagoSlot *slot, int kinds)
+{
+	int			wants = (int) pg_atomic_read_u32(&slot->wants);
+
+	for (int kind = 0; kind < kinds; kind++)
+	{
+		uint32		number = pg_atomic_read_u32(&slot->group[kind]);
+		AnagoGroup *group = &anago_budgets->groups.groups[number - 1];
+		double		level;
+
+		if (number == 0 || pg_atomic_read_u32(&group->limit) == 0)
+			continue;
+		level = anago_read_double(&group->division.level);
+		if (level * anago_slot_weight(slot) < wants)
+			wants = anago_level_allows(level, anago_slot_weight(slot), ROUND_UP);
+	}
+	return wants;
+}
+
 /* Reads that nobody counts on are nobody's in particular. */
 static void
-gather_claims(bool guarded, Claims *all)
+gather_claims(const Among *among, Claims *all)
 {
 	all->n = 0;
 	all->weights = 0;
@@ -52,13 +100,15 @@ gather_claims(bool guarded, Claims *all)
 		AnagoSlot  *slot = &anago_budgets->slots[i];
 		AnagoClaim *claim = &all->claims[all->n];
 
-		if (anago_slot_stands(i) || (guarded && anago_slot_exempt(i)))
+		if (!is_among(among, slot))
+			continue;
+		if (anago_slot_stands(i) || (among->guarded && anago_slot_exempt(i)))
 		{
-			all->uncounted += pg_atomic_read_u32(&slot->charged);
+			all->uncounted += charged_among(among, slot);
 			continue;
 		}
 		claim->weight = anago_slot_weight(slot);
-		claim->wants = (int) pg_atomic_read_u32(&slot->wants);
+		claim->wants = wants_within(slot, among->within);
 		if (claim->wants == 0)
 			continue;
 		all->weights += claim->weight;
@@ -85,13 +135,11 @@ guarded_limit(int limit)
 	return guard > 0 && (limit == 0 || guard < limit) ? guard : limit;
 }
 
-static void
-divide_anew(void)
+static AnagoClaim *
+claims_room(void)
 {
 	static AnagoClaim *claims = NULL;
 	static int	nclaims = 0;
-	int			limit = (int) pg_atomic_read_u32(&anago_budgets->limit);
-	Claims		all;
 
 	if (nclaims < anago_budgets->nslots)
 	{
@@ -102,12 +150,45 @@ divide_anew(void)
 									sizeof(AnagoClaim) * anago_budgets->nslots);
 		nclaims = anago_budgets->nslots;
 	}
-	all.claims = claims;
-	gather_claims(false, &all);
+	return claims;
+}
+
+static void
+divide_groups(AnagoGroupKind kind, Claims *all)
+{
+	int			n = (int) pg_atomic_read_u32(&anago_budgets->groups.n);
+
+	for (int i = 0; i < n; i++)
+	{
+		AnagoGroup *group = &anago_budgets->groups.groups[i];
+		int			limit = (int) pg_atomic_read_u32(&group->limit);
+
+		if (group->kind != kind || limit == 0)
+			continue;
+		gather_claims(&(Among) {.group = group, .within = kind}, all);
+		divide(&group->division, limit, all);
+	}
+}
+
+/*
+ * Groups first: what a query's role does not let it have of the database's limit, or
+ * of the server's, others have.
+ */
+static void
+divide_anew(void)
+{
+	int			limit = (int) pg_atomic_read_u32(&anago_budgets->limit);
+	int			kinds = pg_atomic_read_u32(&anago_budgets->groups.limited) != 0 ?
+		ANAGO_GROUP_KINDS : 0;
+	Claims		all = {.claims = claims_room()};
+
+	for (int kind = 0; kind < kinds; kind++)
+		divide_groups(kind, &all);
+	gather_claims(&(Among) {.within = kinds}, &all);
 	divide(&anago_budgets->all, limit, &all);
 	if (pg_atomic_read_u32(&anago_budgets->guard_limit) == 0)
 		return;
-	gather_claims(true, &all);
+	gather_claims(&(Among) {.guarded = true, .within = kinds}, &all);
 	divide(&anago_budgets->guarded, guarded_limit(limit), &all);
 }
 

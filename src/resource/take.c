@@ -4,8 +4,8 @@
  *	  Taking reads of the server's budget, and giving them back.
  *
  * What a process is granted is the least of what it wants, what its query's own limit
- * has left (elastic.h), what the level allows it, what the server's bound has left, and
- * what reads per second have.
+ * has left (elastic.h), what its groups' have (groups.h), what the level allows it, what
+ * the server's bound has left, and what reads per second have.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,6 +19,7 @@
 #include "resource/bucket.h"
 #include "resource/budgets.h"
 #include "resource/elastic.h"
+#include "resource/groups.h"
 
 #define MS_IN_NS	1000000
 
@@ -34,6 +35,26 @@ anago_budgets_now(void)
 
 /* ---- part of the division ---- */
 
+/* What its groups allow it, if that is less. */
+static int
+least_of_groups(int allowed)
+{
+	for (int kind = 0; kind < ANAGO_GROUP_KINDS; kind++)
+	{
+		AnagoGroup *group = anago_group(kind);
+
+		if (anago_group_limit(group) > 0)
+		{
+			int			of_group = anago_division_allows(&group->division);
+			int			limit = anago_group_limit(group);
+
+			allowed = Min(allowed, of_group);
+			allowed = limit > 0 ? Min(allowed, limit) : allowed;
+		}
+	}
+	return allowed;
+}
+
 int
 anago_slot_allowed(void)
 {
@@ -43,6 +64,7 @@ anago_slot_allowed(void)
 	int			shown = limit > 0 ? Min(allowed, limit) : INT_MAX;
 	int			own = anago_elastic_reads();
 
+	own = least_of_groups(own);
 	shown = Min(shown, own);
 	pg_atomic_write_u32(&anago_slot->allowed, shown < INT_MAX ? shown : 0);
 	return Min(allowed, own);
@@ -84,6 +106,15 @@ query_account(void)
 	return (Account) {
 		&anago_budgets->slots[anago_slot->query].query_taken,
 		&anago_slot->query_charged
+	};
+}
+
+static Account
+group_account(AnagoGroupKind kind)
+{
+	return (Account) {
+		&anago_group(kind)->taken,
+		&anago_slot->group_charged[kind]
 	};
 }
 
@@ -137,6 +168,19 @@ give_back(Account account, int n)
 	add_charged(account, -n);
 }
 
+/* What it has of the group that it was of is no longer that one's. */
+void
+anago_slot_change_group(AnagoGroupKind kind, uint32 number)
+{
+	uint32		charged = pg_atomic_read_u32(&anago_slot->group_charged[kind]);
+
+	if (pg_atomic_read_u32(&anago_slot->group[kind]) == number)
+		return;
+	if (charged > 0)
+		give_back(group_account(kind), charged);
+	pg_atomic_write_u32(&anago_slot->group[kind], number);
+}
+
 /* Nothing is charged that is not in flight. */
 static void
 give_back_over(Account account, uint32 inflight)
@@ -148,6 +192,14 @@ give_back_over(Account account, uint32 inflight)
 }
 
 static void
+groups_give_back_over(uint32 inflight)
+{
+	for (int kind = 0; kind < ANAGO_GROUP_KINDS; kind++)
+		if (anago_group(kind) != NULL)
+			give_back_over(group_account(kind), inflight);
+}
+
+static void
 note_peak(uint32 taken)
 {
 	uint32		peak = pg_atomic_read_u32(&anago_budgets->peak);
@@ -155,20 +207,6 @@ note_peak(uint32 taken)
 	while (taken > peak &&
 		   !pg_atomic_compare_exchange_u32(&anago_budgets->peak, &peak, taken))
 		;
-}
-
-/* As many of them as the server's bound has left, and `least` in any case. */
-static int
-take_of_bound(AnagoDivision *division, int want, int least)
-{
-	uint32		uncounted = pg_atomic_read_u32(&division->uncounted);
-	uint32		bound = pg_atomic_read_u32(&division->bound) + uncounted;
-	uint32		taken;
-	int			n = take_of_account(server_account(), bound, want, least, &taken);
-
-	if (n > 0)
-		note_peak(taken - Min(uncounted, taken));
-	return n;
 }
 
 /*
@@ -186,17 +224,52 @@ least_to_take(int held, uint64 now, int starved_ms)
 		now - anago_slot->waits_since >= (uint64) starved_ms * MS_IN_NS;
 }
 
+/* As many of them as that division allows, and its bound has left of the account. */
 static int
-take_inflight(AnagoDivision *division, int want, int held, uint64 now)
+take_inflight(AnagoDivision *division, Account account, int want, int held, uint64 now,
+			  uint32 *taken)
 {
+	uint32		uncounted = pg_atomic_read_u32(&division->uncounted);
+	int			bound = (int) (pg_atomic_read_u32(&division->bound) + uncounted);
 	int			inflight = (int) pg_atomic_read_u32(&anago_slot->inflight);
 	int			least = least_to_take(held, now, ANAGO_STARVED_MS);
 	int			left = anago_division_allows(division) - inflight;
+	int			n;
 
-	charge_all(server_account());
+	charge_all(account);
 	want = Min(want, left);
 	want = Max(want, least);
-	return want > 0 ? take_of_bound(division, want, least) : 0;
+	n = want > 0 ? take_of_account(account, bound, want, least, taken) : 0;
+	*taken -= Min(uncounted, *taken);
+	return n;
+}
+
+static int
+take_of_server(AnagoDivision *division, int want, int held, uint64 now)
+{
+	uint32		taken = 0;
+	int			n = take_inflight(division, server_account(), want, held, now, &taken);
+
+	if (n > 0)
+		note_peak(taken);
+	return n;
+}
+
+static int
+take_of_groups(int want, int held, uint64 now)
+{
+	uint32		taken = 0;
+
+	anago_groups_keep();
+	for (int kind = 0; kind < ANAGO_GROUP_KINDS && want > 0; kind++)
+	{
+		AnagoGroup *group = anago_group(kind);
+
+		if (anago_group_limit(group) > 0)
+			want = take_inflight(&group->division, group_account(kind), want, held, now,
+								 &taken);
+	}
+	return want;
 }
 
 /* ---- reads per second ---- */
@@ -315,21 +388,18 @@ take_limited(int want, int held)
 	uint64		now = anago_budgets_now();
 	int			limit;
 	AnagoDivision *division = anago_division(now, &limit);
-	int			n = want;
+	int			n;
 	int			tokens;
 
-	if (wait_for_duty(now) > 0)
-		n = 0;
-	else if (limit > 0)
-		n = take_inflight(division, want, held, now);
+	n = wait_for_duty(now) > 0 ? 0 : take_of_groups(want, held, now);
+	if (limit > 0 && n > 0)
+		n = take_of_server(division, n, held, now);
 	if (n == 0)
 	{
 		note_shortage(ANAGO_SHORT_OF_BUDGET, now);
 		return 0;
 	}
 	tokens = per_second > 0 ? take_tokens(per_second, n, now) : n;
-	if (limit > 0 && tokens < n)
-		give_back(server_account(), n - tokens);
 	note_shortage(tokens > 0 ? ANAGO_SHORT_OF_NOTHING : ANAGO_SHORT_OF_RATE, now);
 	return tokens;
 }
@@ -367,21 +437,27 @@ take_of_both(int want, int held)
 	return n;
 }
 
+/* Who had more of one account than of another. */
+static void
+settle(uint32 inflight)
+{
+	pg_atomic_write_u32(&anago_slot->inflight, inflight);
+	give_back_over(query_account(), inflight);
+	groups_give_back_over(inflight);
+	give_back_over(server_account(), inflight);
+}
+
 int
 anago_slot_take(int want, int held)
 {
-	bool		of_query = anago_elastic_is_on();
 	int			n = want;
 
 	Assert(want > 0 && held >= 0);
-	if (of_query)
+	if (anago_elastic_is_on())
 		n = take_of_both(want, held);
 	else if (anago_budgets_limited())
 		n = take_limited(want, held);
-	pg_atomic_write_u32(&anago_slot->inflight,
-						pg_atomic_read_u32(&anago_slot->inflight) + n);
-	if (of_query)
-		give_back_over(query_account(), pg_atomic_read_u32(&anago_slot->inflight));
+	settle(pg_atomic_read_u32(&anago_slot->inflight) + n);
 	return n;
 }
 
@@ -391,8 +467,5 @@ anago_slot_done(int n)
 	uint32		inflight = pg_atomic_read_u32(&anago_slot->inflight);
 
 	/* at the end of a process the slot is a new one */
-	inflight -= Min(inflight, n);
-	pg_atomic_write_u32(&anago_slot->inflight, inflight);
-	give_back_over(server_account(), inflight);
-	give_back_over(query_account(), inflight);
+	settle(inflight - Min(inflight, n));
 }

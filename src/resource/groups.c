@@ -1,0 +1,324 @@
+/*-------------------------------------------------------------------------
+ *
+ * groups.c
+ *	  Limits of reads in flight of roles and databases.  See groups.h.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "commands/dbcommands.h"
+#include "miscadmin.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+#include "utils/varlena.h"
+
+#include "compat.h"
+#include "guc.h"
+#include "resource/groups.h"
+
+static const char *const kind_names[ANAGO_GROUP_KINDS] = {"role", "database"};
+
+/* The latest that was assigned. */
+static const AnagoGroupLimits *assigned = NULL;
+
+/* Whose query runs, and of what groups it was found to be when. */
+static Oid	known_user = InvalidOid;
+static char known[ANAGO_GROUP_KINDS][NAMEDATALEN];
+static uint32 known_turn;
+
+/* ---- the setting ---- */
+
+static bool
+read_kind(const char *element, const char *colon, AnagoGroupKind *kind)
+{
+	for (int i = 0; i < ANAGO_GROUP_KINDS; i++)
+		if (strlen(kind_names[i]) == colon - element &&
+			pg_strncasecmp(element, kind_names[i], colon - element) == 0)
+		{
+			*kind = i;
+			return true;
+		}
+	return false;
+}
+
+static bool
+read_limit(const char *digits, int *limit)
+{
+	return parse_int(digits, limit, 0, NULL) && *limit >= 1 &&
+		*limit <= ANAGO_MAX_SERVER_INFLIGHT;
+}
+
+/* kind:name=limit */
+static bool
+read_element(const char *element, AnagoGroupLimit *limit)
+{
+	const char *colon = strchr(element, ':');
+	const char *equals = strrchr(element, '=');
+
+	if (colon == NULL || equals == NULL || equals <= colon + 1 ||
+		equals - colon > NAMEDATALEN)
+	{
+		GUC_check_errdetail("\"%s\" is not of the form \"role:name=reads\" or \"database:name=reads\".",
+							element);
+		return false;
+	}
+	if (!read_kind(element, colon, &limit->kind))
+	{
+		GUC_check_errdetail("Limits are of a \"role\" or a \"database\", not of a \"%.*s\".",
+							(int) (colon - element), element);
+		return false;
+	}
+	if (!read_limit(equals + 1, &limit->limit))
+	{
+		GUC_check_errdetail("\"%s\" is no number of reads from 1 to %d.",
+							equals + 1, ANAGO_MAX_SERVER_INFLIGHT);
+		return false;
+	}
+	memset(limit->name, 0, NAMEDATALEN);
+	memcpy(limit->name, colon + 1, equals - colon - 1);
+	return true;
+}
+
+static bool
+is_same(AnagoGroupKind kind, const char *name, const AnagoGroupLimit *limit)
+{
+	return kind == limit->kind && strcmp(name, limit->name) == 0;
+}
+
+static bool
+add_element(const char *element, AnagoGroupLimits *limits)
+{
+	if (limits->n == ANAGO_MAX_GROUPS)
+	{
+		GUC_check_errdetail("There may be %d limits at most.", ANAGO_MAX_GROUPS);
+		return false;
+	}
+	if (!read_element(element, &limits->limits[limits->n]))
+		return false;
+	for (int i = 0; i < limits->n; i++)
+		if (is_same(limits->limits[i].kind, limits->limits[i].name,
+					&limits->limits[limits->n]))
+		{
+			GUC_check_errdetail("\"%s\" is named twice.", limits->limits[i].name);
+			return false;
+		}
+	limits->n++;
+	return true;
+}
+
+static bool
+read_limits(char *text, AnagoGroupLimits *limits)
+{
+	List	   *elements;
+	ListCell   *lc;
+
+	if (!SplitGUCList(text, ',', &elements))
+	{
+		GUC_check_errdetail("List syntax is invalid.");
+		return false;
+	}
+	limits->n = 0;
+	foreach(lc, elements)
+		if (!add_element(lfirst(lc), limits))
+			return false;
+	list_free(elements);
+	return true;
+}
+
+bool
+anago_groups_check(char **newval, void **extra, GucSource source)
+{
+	AnagoGroupLimits *limits = ANAGO_GUC_MALLOC(sizeof(AnagoGroupLimits));
+	char	   *text = pstrdup(*newval);
+	bool		is_right;
+
+	if (limits == NULL)
+		return false;
+	is_right = read_limits(text, limits);
+	pfree(text);
+	if (is_right)
+		*extra = limits;
+	else
+		ANAGO_GUC_FREE(limits);
+	return is_right;
+}
+
+void
+anago_groups_assign(const char *newval, void *extra)
+{
+	assigned = extra;
+	anago_budgets_groups_assigned();
+}
+
+/* ---- the memory ---- */
+
+void
+anago_groups_fill(AnagoGroups *groups)
+{
+	SpinLockInit(&groups->mutex);
+	pg_atomic_init_u32(&groups->n, 0);
+	pg_atomic_init_u32(&groups->limited, 0);
+	pg_atomic_init_u32(&groups->turn, 0);
+	for (int i = 0; i < ANAGO_MAX_GROUPS; i++)
+	{
+		AnagoGroup *group = &groups->groups[i];
+
+		memset(group, 0, sizeof(AnagoGroup));
+		pg_atomic_init_u32(&group->limit, 0);
+		pg_atomic_init_u32(&group->taken, 0);
+		anago_division_init(&group->division, 0);
+	}
+	anago_groups_set(groups);
+}
+
+static const AnagoGroupLimit *
+find_limit(AnagoGroup *group)
+{
+	for (int i = 0; assigned != NULL && i < assigned->n; i++)
+		if (is_same(group->kind, group->name, &assigned->limits[i]))
+			return &assigned->limits[i];
+	return NULL;
+}
+
+static AnagoGroup *
+find_group(AnagoGroups *groups, AnagoGroupKind kind, const char *name)
+{
+	int			n = (int) pg_atomic_read_u32(&groups->n);
+
+	pg_read_barrier();
+	for (int i = 0; i < n; i++)
+		if (groups->groups[i].kind == kind && strcmp(groups->groups[i].name, name) == 0)
+			return &groups->groups[i];
+	return NULL;
+}
+
+/* Every process of the server is told of a new setting, most of them after others. */
+static bool
+is_set(AnagoGroups *groups)
+{
+	int			n = (int) pg_atomic_read_u32(&groups->n);
+	int			limited = 0;
+
+	pg_read_barrier();
+	for (int i = 0; i < n; i++)
+	{
+		const AnagoGroupLimit *limit = find_limit(&groups->groups[i]);
+
+		if (anago_group_limit(&groups->groups[i]) != (limit != NULL ? limit->limit : 0))
+			return false;
+		limited += limit != NULL;
+	}
+	/* (those without a place are known) */
+	return n == ANAGO_MAX_GROUPS || limited == (assigned != NULL ? assigned->n : 0);
+}
+
+/* A place for a new one, or none. */
+static AnagoGroup *
+add_group(AnagoGroups *groups, const AnagoGroupLimit *limit)
+{
+	int			n = (int) pg_atomic_read_u32(&groups->n);
+	AnagoGroup *group = &groups->groups[n];
+
+	if (n == ANAGO_MAX_GROUPS)
+		return NULL;
+	group->kind = limit->kind;
+	memcpy(group->name, limit->name, NAMEDATALEN);
+	pg_write_barrier();
+	pg_atomic_write_u32(&groups->n, n + 1);
+	return group;
+}
+
+/* Returns how many have found no place. */
+static int
+set_all(AnagoGroups *groups)
+{
+	int			without = 0;
+	int			limited = 0;
+
+	for (int i = 0; i < (int) pg_atomic_read_u32(&groups->n); i++)
+		if (find_limit(&groups->groups[i]) == NULL)
+			pg_atomic_write_u32(&groups->groups[i].limit, 0);
+	for (int i = 0; assigned != NULL && i < assigned->n; i++)
+	{
+		const AnagoGroupLimit *limit = &assigned->limits[i];
+		AnagoGroup *group = find_group(groups, limit->kind, limit->name);
+
+		if (group == NULL)
+			group = add_group(groups, limit);
+		if (group != NULL)
+		{
+			anago_division_init(&group->division, limit->limit);
+			pg_atomic_write_u32(&group->limit, limit->limit);
+			limited++;
+		}
+		else
+			without++;
+	}
+	pg_atomic_write_u32(&groups->limited, limited);
+	pg_atomic_fetch_add_u32(&groups->turn, 1);
+	return without;
+}
+
+void
+anago_groups_set(AnagoGroups *groups)
+{
+	int			without;
+
+	if (is_set(groups))
+		return;
+	SpinLockAcquire(&groups->mutex);
+	without = is_set(groups) ? 0 : set_all(groups);
+	SpinLockRelease(&groups->mutex);
+	if (without > 0)
+		ereport(LOG,
+				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+				 errmsg("%d limits of anago.group_inflight_reads are not in force", without),
+				 errdetail("%d roles and databases have been named in it since the server started.",
+						   ANAGO_MAX_GROUPS),
+				 errhint("Restart the server.")));
+}
+
+/* ---- of this process ---- */
+
+static void
+find_groups(void)
+{
+	AnagoGroups *groups = &anago_budgets->groups;
+
+	known_turn = pg_atomic_read_u32(&groups->turn);
+	pg_read_barrier();
+	for (int kind = 0; kind < ANAGO_GROUP_KINDS; kind++)
+	{
+		AnagoGroup *group = find_group(groups, kind, known[kind]);
+
+		anago_slot_change_group(kind, group != NULL ? group - groups->groups + 1 : 0);
+	}
+}
+
+static void
+know(AnagoGroupKind kind, char *name)
+{
+	strlcpy(known[kind], name != NULL ? name : "", NAMEDATALEN);
+	if (name != NULL)
+		pfree(name);
+}
+
+void
+anago_groups_begin(void)
+{
+	if (known_user != GetUserId())
+	{
+		know(ANAGO_GROUP_ROLE, GetUserNameFromId(GetUserId(), true));
+		know(ANAGO_GROUP_DATABASE, get_database_name(MyDatabaseId));
+		known_user = GetUserId();
+	}
+	find_groups();
+}
+
+void
+anago_groups_keep(void)
+{
+	if (known_turn != pg_atomic_read_u32(&anago_budgets->groups.turn))
+		find_groups();
+}

@@ -1,0 +1,63 @@
+/*-------------------------------------------------------------------------
+ *
+ * groups.h
+ *	  Limits of reads in flight of roles and databases: anago.group_inflight_reads.
+ *
+ *		role:reports=32, database:dwh=64
+ *
+ * Each is a cap of what all queries of that role, or in that database, have in flight
+ * together, within the server's own limit, and is divided among them as that is.  A
+ * query is of two groups at most, its role's and its database's.
+ *
+ * Groups are found by name, so that a limit can be there before the role is, and the
+ * setting means the same in every process.  A group that was once named keeps its place,
+ * without a limit if it is named no more: there is no moment at which a process could
+ * count in another group's place.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ANAGO_GROUPS_H
+#define ANAGO_GROUPS_H
+
+#include "postgres.h"
+
+#include "utils/guc.h"
+
+#include "resource/budgets.h"
+
+/* What the setting says: a check hook's extra. */
+typedef struct AnagoGroupLimit
+{
+	AnagoGroupKind kind;
+	char		name[NAMEDATALEN];
+	int			limit;			/* reads in flight, at least 1 */
+} AnagoGroupLimit;
+
+typedef struct AnagoGroupLimits
+{
+	int			n;
+	AnagoGroupLimit limits[ANAGO_MAX_GROUPS];
+} AnagoGroupLimits;
+
+extern bool anago_groups_check(char **newval, void **extra, GucSource source);
+extern void anago_groups_assign(const char *newval, void *extra);
+
+/* Before it reads: are the groups still those that this process was found to be of? */
+extern void anago_groups_keep(void);
+
+/* That of this process and kind; NULL: it has no limit. */
+static inline AnagoGroup *
+anago_group(AnagoGroupKind kind)
+{
+	uint32		number = pg_atomic_read_u32(&anago_slot->group[kind]);
+
+	return number > 0 ? &anago_budgets->groups.groups[number - 1] : NULL;
+}
+
+static inline int
+anago_group_limit(AnagoGroup *group)
+{
+	return group != NULL ? (int) pg_atomic_read_u32(&group->limit) : 0;
+}
+
+#endif							/* ANAGO_GROUPS_H */
