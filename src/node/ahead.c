@@ -120,7 +120,7 @@ begin_backlog(AnagoAheadState *state)
 	int			n = 0;
 
 	for (int i = 0; i < state->desc->nsteps; i++)
-		if (OidIsValid(state->desc->steps[i].heapid))
+		if (anago_desc_is_late(&state->desc->steps[i]))
 		{
 			tables = list_append_unique_oid(tables, state->desc->steps[i].heapid);
 			n++;
@@ -391,6 +391,14 @@ next_of_child(AnagoAheadState *state)
 	return slot;
 }
 
+/* Values that whoever takes the rows does not fetch need no looks. */
+static bool
+are_of_use(const AnagoAheadState *state)
+{
+	return !state->desc->received ||
+		anago_consumer_fetches_values(state->css.ss.ps.state);
+}
+
 /* A row leaves, or none is left. */
 static void
 see_leave(AnagoAheadState *state, TupleTableSlot *slot)
@@ -408,7 +416,7 @@ next_row(AnagoAheadState *state)
 	TupleTableSlot *slot = NULL;
 
 	if (!state->is_ahead && !are_over(state) && !state->child_ended &&
-		anago_pace_wants_looks(&state->pace))
+		anago_pace_wants_looks(&state->pace) && are_of_use(state))
 		go_ahead(state);
 	if (state->is_ahead)
 	{

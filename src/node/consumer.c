@@ -310,3 +310,23 @@ anago_consumer_wants(const AnagoConsumer *consumer, const EState *estate,
 		wanted.may_stop = true;
 	return wanted;
 }
+
+bool
+anago_consumer_fetches_values(const EState *estate)
+{
+	if (current.query == NULL || current.query->estate != estate)
+		return false;
+	switch (current.query->dest->mydest)
+	{
+		case DestRemote:
+		case DestRemoteExecute:
+		case DestRemoteSimple:
+		case DestDebug:
+		case DestIntoRel:
+		case DestCopyOut:
+		case DestTransientRel:
+			return true;
+		default:
+			return false;
+	}
+}

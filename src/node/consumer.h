@@ -51,4 +51,10 @@ extern bool anago_consumer_find(PlanState *node, AnagoConsumer *consumer);
 extern AnagoWanted anago_consumer_wants(const AnagoConsumer *consumer,
 										const EState *estate, bool may_stop);
 
+/*
+ * Does the caller of the query that is being run fetch values that are stored outside
+ * of their rows, for all rows that it is given?
+ */
+extern bool anago_consumer_fetches_values(const EState *estate);
+
 #endif							/* ANAGO_CONSUMER_H */

@@ -14,6 +14,7 @@
  */
 #include "postgres.h"
 
+#include "access/detoast.h"
 #include "executor/tuptable.h"
 
 #include "ops/ops.h"
@@ -24,6 +25,7 @@ typedef struct HeldSource
 {
 	AnagoOp		op;				/* must be first */
 	bool		at_work;		/* its task lives */
+	Oid		   *toastids;		/* of each column: AnagoColumnDesc.toastid */
 } HeldSource;
 
 typedef struct HeldTask
@@ -36,6 +38,33 @@ StaticAssertDecl(sizeof(HeldTask) <= ANAGO_TASK_SIZE, "task fits its slot");
 
 /* The column that says which row it is, of type int4. */
 #define LABEL_COLUMN	0
+
+static void
+held_begin(AnagoOp *op, const AnagoPipelineDesc *desc, int eflags)
+{
+	HeldSource *source = (HeldSource *) op;
+
+	source->toastids = palloc(sizeof(Oid) * (op->ncols + 1));
+	for (int i = 0; i < op->ncols; i++)
+		source->toastids[i] = desc->columns[i].toastid;
+}
+
+/* A value is replaced by its number in that TOAST table; NULL: it is not there. */
+static void
+make_number(Oid toastid, Datum *value, bool *isnull)
+{
+	struct varatt_external pointer;
+	struct varlena *attr = (struct varlena *) DatumGetPointer(*value);
+
+	if (*isnull)
+		return;
+	*isnull = true;
+	if (!VARATT_IS_EXTERNAL_ONDISK(attr))
+		return;
+	VARATT_EXTERNAL_GET_POINTER(pointer, attr);
+	*value = ObjectIdGetDatum(pointer.va_valueid);
+	*isnull = pointer.va_toastrelid != toastid;
+}
 
 /* Pull one row, and have its keys in the wide slot; false at the end. */
 static bool
@@ -53,8 +82,13 @@ pull(HeldSource *source)
 		Int32GetDatum(anago_held_label(held->end - 1));
 	wide->tts_isnull[LABEL_COLUMN] = false;
 	for (int i = LABEL_COLUMN + 1; i < source->op.ncols; i++)
+	{
 		wide->tts_values[i] = slot_getattr(from, source->op.attnos[i],
 										   &wide->tts_isnull[i]);
+		if (OidIsValid(source->toastids[i]))
+			make_number(source->toastids[i], &wide->tts_values[i],
+						&wide->tts_isnull[i]);
+	}
 	return true;
 }
 
@@ -111,6 +145,7 @@ const AnagoOpKind anago_held_source_kind = {
 	.name = "held",
 	.ndepths = 1,
 	.size = sizeof(HeldSource),
+	.begin = held_begin,
 	.release = held_release,
 	.start = held_start,
 };

@@ -9,10 +9,10 @@
  *		custom_private
  *			[PRIVATE_NUMBERS]	ANAGO_LAYOUT; smallest member of custom_relids;
  *								child source?  may stop?  order  looks?
- *								rechecked?
+ *								rechecked?  received?
  *			[PRIVATE_STEPS]		one list for each step:
  *				[STEP_NUMBERS]		scanrelid, index-only?, jointype, unique?
- *									and of a look: most, from end?  kind
+ *									and of a look: most, from end?  kind, TOAST?
  *				[STEP_INDEX]		OID of the index; of a late look's table, or 0
  *				[STEP_KINDS] ...	one list for each member of AnagoKeyDesc
  *				[STEP_FILLED_FROM]	a member's attnos
@@ -23,6 +23,7 @@
  *			[PRIVATE_ATTNOS]	AnagoColumnDesc.attno of each column
  *			[PRIVATE_OPERATORS]	a String, or nothing: AnagoPipelineDesc.operators
  *			[PRIVATE_WIDE]		AnagoPipelineDesc.wide
+ *			[PRIVATE_TOAST]		AnagoColumnDesc.toastid of each column
  *
  * When a subquery's plan becomes part of a larger one, setrefs.c shifts all
  * range table indexes.  It knows of those in custom_relids, but not of those
@@ -45,7 +46,8 @@ enum
 	PRIVATE_FILLERS,
 	PRIVATE_ATTNOS,
 	PRIVATE_OPERATORS,
-	PRIVATE_WIDE
+	PRIVATE_WIDE,
+	PRIVATE_TOAST
 };
 
 enum
@@ -56,7 +58,8 @@ enum
 	NUMBER_MAY_STOP,
 	NUMBER_ORDER,
 	NUMBER_LOOKS,
-	NUMBER_RECHECKED
+	NUMBER_RECHECKED,
+	NUMBER_RECEIVED
 };
 
 enum
@@ -123,6 +126,7 @@ write_step(const AnagoStepDesc *step)
 	numbers = lappend_int(numbers, step->most);
 	numbers = lappend_int(numbers, step->from_end);
 	numbers = lappend_int(numbers, step->look);
+	numbers = lappend_int(numbers, step->toast);
 	result = list_make5(numbers, list_make2_oid(step->indexid, step->heapid),
 						kinds, attnos, opnos);
 	for (int i = 0; i < step->nmembers; i++)
@@ -162,6 +166,7 @@ anago_desc_write(CustomScan *cscan, const AnagoPipelineDesc *desc,
 	List	   *steps = NIL;
 	List	   *fillers = NIL;
 	List	   *attnos = NIL;
+	List	   *toast = NIL;
 	List	   *operators = NIL;
 	List	   *numbers;
 
@@ -177,6 +182,7 @@ anago_desc_write(CustomScan *cscan, const AnagoPipelineDesc *desc,
 	{
 		fillers = lappend_int(fillers, desc->columns[i].step);
 		attnos = lappend_int(attnos, desc->columns[i].attno);
+		toast = lappend_oid(toast, desc->columns[i].toastid);
 	}
 
 	if (desc->operators != NULL)
@@ -186,9 +192,11 @@ anago_desc_write(CustomScan *cscan, const AnagoPipelineDesc *desc,
 							 desc->child_source, desc->may_stop, desc->order);
 	numbers = lappend_int(numbers, desc->looks);
 	numbers = lappend_int(numbers, desc->rechecked);
+	numbers = lappend_int(numbers, desc->received);
 	cscan->custom_exprs = exprs;
 	cscan->custom_private =
-		lappend(list_make5(numbers, steps, fillers, attnos, operators), desc->wide);
+		list_concat(list_make5(numbers, steps, fillers, attnos, operators),
+					list_make2(desc->wide, toast));
 }
 
 static void
@@ -237,6 +245,7 @@ read_step(AnagoStepDesc *step, const List *private, const List *exprs,
 	step->most = list_nth_int(numbers, 4);
 	step->from_end = list_nth_int(numbers, 5) != 0;
 	step->look = (AnagoLookKind) list_nth_int(numbers, 6);
+	step->toast = list_nth_int(numbers, 7) != 0;
 	step->indexid = linitial_oid((const List *) list_nth(private, STEP_INDEX));
 
 	step->nkeys = list_length(kinds);
@@ -303,6 +312,7 @@ anago_desc_read(const CustomScan *cscan)
 	const List *steps;
 	const List *fillers;
 	const List *attnos;
+	const List *toast;
 	const List *operators;
 	int			rtoffset;
 
@@ -312,6 +322,7 @@ anago_desc_read(const CustomScan *cscan)
 	steps = list_nth(private, PRIVATE_STEPS);
 	fillers = list_nth(private, PRIVATE_FILLERS);
 	attnos = list_nth(private, PRIVATE_ATTNOS);
+	toast = list_nth(private, PRIVATE_TOAST);
 	operators = list_nth(private, PRIVATE_OPERATORS);
 	rtoffset = bms_next_member(cscan->custom_relids, -1) -
 		list_nth_int(numbers, NUMBER_MIN_RELID);
@@ -321,6 +332,7 @@ anago_desc_read(const CustomScan *cscan)
 	desc->order = (AnagoDescOrder) list_nth_int(numbers, NUMBER_ORDER);
 	desc->looks = list_nth_int(numbers, NUMBER_LOOKS) != 0;
 	desc->rechecked = list_nth_int(numbers, NUMBER_RECHECKED) != 0;
+	desc->received = list_nth_int(numbers, NUMBER_RECEIVED) != 0;
 
 	if (operators != NIL)
 		desc->operators = strVal(linitial(operators));
@@ -341,6 +353,7 @@ anago_desc_read(const CustomScan *cscan)
 	{
 		desc->columns[i].step = list_nth_int(fillers, i);
 		desc->columns[i].attno = list_nth_int(attnos, i);
+		desc->columns[i].toastid = list_nth_oid(toast, i);
 	}
 	return desc;
 }

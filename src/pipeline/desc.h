@@ -190,17 +190,27 @@ typedef struct AnagoStepDesc
 	 */
 
 	/*
-	 * A late look: of a table that the statement does not name, which core comes to
-	 * when all rows have been changed.  scanrelid is 0.
+	 * A look at a table that the statement does not name: a TOAST table, or else it is
+	 * late, at one that core comes to when all rows have been changed.  scanrelid is 0.
 	 */
 	Oid			heapid;			/* or InvalidOid */
+	bool		toast;			/* the key is a value's number there */
 } AnagoStepDesc;
+
+static inline bool
+anago_desc_is_late(const AnagoStepDesc *step)
+{
+	return OidIsValid(step->heapid) && !step->toast;
+}
 
 typedef struct AnagoColumnDesc
 {
 	int			step;			/* ANAGO_STEP_SOURCE, index into steps, or
 								 * ANAGO_STEP_NONE */
 	AttrNumber	attno;
+	Oid			toastid;		/* of the source: not the value, but its number in
+								 * that TOAST table, NULL if it is not there; or
+								 * InvalidOid */
 } AnagoColumnDesc;
 
 /*
@@ -223,6 +233,8 @@ typedef struct AnagoPipelineDesc
 	bool		child_source;	/* source is custom_plans[0], else unit */
 	bool		looks;			/* steps only read what the child plan's rows lead
 								 * to, and those rows leave as they are (held.h) */
+	bool		received;		/* looks: of use only where whoever takes the rows
+								 * fetches their values */
 	bool		rechecked;		/* custom_plans[0] is core's scan of the same rows,
 								 * which is run in its place for EvalPlanQual */
 	AnagoDescOrder order;

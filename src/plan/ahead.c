@@ -11,7 +11,10 @@
  *		scan			above it, if it evaluates subqueries that have looks:
  *						the node evaluates them then (subplans.c)
  *		ModifyTable		below it, if rows lead to leaves of indexes or by
- *						foreign keys (changes.c)
+ *						foreign keys (changes.c), or are inserted with values
+ *						of others (toast.c)
+ *		the whole		above it, if rows have values that are stored elsewhere
+ *						(toast.c)
  *
  * That changes no cost and no choice, so it is done when core has finished the
  * plan, parameters and all.  What is put in passes rows on as they are; where there
@@ -317,6 +320,8 @@ lay_out_columns(AnagoPipelineDesc *desc, const AnagoLooks *looks)
 
 		desc->columns[at].step = at <= of_child ? ANAGO_STEP_SOURCE : 0;
 		desc->columns[at].attno = lfirst_node(Var, lc)->varattno;
+		if (at <= of_child)
+			desc->columns[at].toastid = list_nth_oid(looks->toastids, at - 1);
 		desc->wide = lappend(desc->wide,
 							 makeTargetEntry(lfirst(lc), at + 1, NULL, false));
 	}
@@ -362,7 +367,8 @@ make_ahead(PlaceCxt *cxt, Plan *child, const AnagoLooks *looks, List *targetlist
 {
 	CustomScan *cscan = makeNode(CustomScan);
 	Plan	   *plan = &cscan->scan.plan;
-	AnagoPipelineDesc desc = {.child_source = true,.looks = true};
+	AnagoPipelineDesc desc = {.child_source = true,.looks = true,
+		.received = looks->received};
 	ListCell   *lc;
 
 	desc.steps = palloc0(sizeof(AnagoStepDesc) * list_length(looks->looks));
@@ -464,9 +470,9 @@ place_at_scan(Plan *scan, PlaceCxt *cxt)
 	return ahead;
 }
 
-/* Plans are made anew when a table of a late look changes. */
+/* Plans are made anew when a table changes that the statement does not name. */
 static void
-depend_on_late(PlaceCxt *cxt, const AnagoLooks *looks)
+depend_on_unnamed(PlaceCxt *cxt, const AnagoLooks *looks)
 {
 	ListCell   *lc;
 
@@ -493,6 +499,8 @@ place_in_modify(ModifyTable *modify, PlaceCxt *cxt)
 	if (modify->operation == CMD_INSERT && anago_is_restless((Node *) whole) &&
 		!anago_cut_restless(rows, &targetlist))
 		return;
+	if (modify->operation == CMD_INSERT)
+		anago_find_toast(&looks, rows, targetlist);
 	anago_find_changes(&looks, modify, targetlist);
 	if (looks.looks == NIL || !may_run_ahead(rows, cxt))
 	{
@@ -500,7 +508,26 @@ place_in_modify(ModifyTable *modify, PlaceCxt *cxt)
 		return;
 	}
 	outerPlan(modify) = make_ahead(cxt, rows, &looks, targetlist);
-	depend_on_late(cxt, &looks);
+	depend_on_unnamed(cxt, &looks);
+}
+
+/* Above the whole plan: values that its rows are stored without, if a client gets them. */
+static void
+place_on_top(PlaceCxt *cxt)
+{
+	AnagoLooks	looks = {.stmt = cxt->stmt,.of_rows = cxt->of_rows,.received = true};
+	Plan	   *rows = cxt->stmt->planTree;
+	List	   *targetlist;
+
+	if (cxt->stmt->commandType != CMD_SELECT || cxt->changes || !cxt->may_cut ||
+		!is_worth_it(rows, cxt))
+		return;
+	targetlist = child_columns(rows);
+	anago_find_toast(&looks, rows, targetlist);
+	if (looks.looks == NIL || !may_run_ahead(rows, cxt))
+		return;
+	cxt->stmt->planTree = make_ahead(cxt, rows, &looks, targetlist);
+	depend_on_unnamed(cxt, &looks);
 }
 
 static Plan *
@@ -525,6 +552,6 @@ anago_place_looks(PlannedStmt *stmt, bool may_cut)
 	visit_stmt(see_node, &cxt);
 	if (list_length(stmt->subplans) > cxt.ninitplans)
 		visit_stmt(see_expressions, &cxt);
-	if (!bms_is_empty(cxt.of_rows) || cxt.changes)
-		visit_stmt(place_at, &cxt);
+	visit_stmt(place_at, &cxt);
+	place_on_top(&cxt);
 }

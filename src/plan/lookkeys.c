@@ -104,19 +104,26 @@ find_param(const AnagoLooks *looks, int paramid)
 	return NULL;
 }
 
-/* The column of the wide row that holds a column of the child: behind the first. */
+/*
+ * The column of the wide row that holds a column of the child, or its values' numbers
+ * in a TOAST table: behind the first.
+ */
 static Var *
-wide_column(AnagoLooks *looks, const Var *var)
+wide_column(AnagoLooks *looks, const Var *var, Oid toastid)
 {
 	Var		   *wide = copyObject((Var *) var);
 	int			at = 0;
 
-	wide->varno = INDEX_VAR;
 	for (; at < list_length(looks->columns); at++)
-		if (((const Var *) list_nth(looks->columns, at))->varattno == var->varattno)
+		if (list_nth_node(Var, looks->columns, at)->varattno == var->varattno &&
+			list_nth_oid(looks->toastids, at) == toastid)
 			break;
 	if (at == list_length(looks->columns))
-		looks->columns = lappend(looks->columns, copyObject((Var *) var));
+	{
+		looks->columns = lappend(looks->columns, copyObject(wide));
+		looks->toastids = lappend_oid(looks->toastids, toastid);
+	}
+	wide->varno = INDEX_VAR;
 	wide->varattno = at + 2;
 	return wide;
 }
@@ -183,7 +190,7 @@ over_row(Node *node, KeyCxt *cxt)
 		cxt->of_row = true;
 		if (cxt->shown)
 			return copyObject(node);
-		return (Node *) wide_column(cxt->looks, (Var *) node);
+		return (Node *) wide_column(cxt->looks, (Var *) node, InvalidOid);
 	}
 	if (IsA(node, Var) && cxt->looks->old_relid > 0 &&
 		((Var *) node)->varno == cxt->looks->old_relid)
@@ -270,6 +277,8 @@ is_worth_it(Relation heap, Relation index, const AnagoStepDesc *desc)
 	BlockNumber heap_pages = RelationGetNumberOfBlocks(heap);
 	BlockNumber index_pages = RelationGetNumberOfBlocks(index);
 
+	if (desc->toast && heap_pages == 0)
+		return false;
 	if (anago_debug_force)
 		return true;
 	if (desc->look != ANAGO_LOOK_MATCHES)
@@ -353,8 +362,22 @@ anago_add_look(AnagoLooks *looks, AnagoStepDesc *desc, List *shown, const List *
 		return;
 	}
 	looks->columns = list_truncate(looks->columns, ncolumns);
+	looks->toastids = list_truncate(looks->toastids, ncolumns);
 	looks->old_columns = old_columns;
 	looks->outside = outside;
+}
+
+void
+anago_add_toast(AnagoLooks *looks, AnagoStepDesc *desc, const Var *column)
+{
+	Var		   *number = makeVar(OUTER_VAR, column->varattno, OIDOID, -1, InvalidOid, 0);
+
+	desc->jointype = JOIN_ANTI;
+	if (list_length(looks->looks) == ANAGO_MAX_STEPS || !index_qualifies(looks, desc))
+		return;
+	desc->exprs[ANAGO_EXPRS_KEYS] = list_make1(wide_column(looks, number, desc->heapid));
+	desc->exprs[ANAGO_EXPRS_SHOW_COND] = list_make1(copyObject((Var *) column));
+	looks->looks = lappend(looks->looks, desc);
 }
 
 /* --- the row that is about to be replaced --- */

@@ -78,6 +78,13 @@ find_in_index_scan(AnagoLooks *looks, const Plan *plan, int most)
 	}
 }
 
+bool
+anago_is_pipeline(const CustomScan *cscan)
+{
+	return strcmp(cscan->methods->CustomName, "AnagoScan") == 0 ||
+		strcmp(cscan->methods->CustomName, "AnagoJoin") == 0;
+}
+
 /*
  * Of ours: what its first step probes is known of a row, if that is the unit row's;
  * else what its child plan reads may be.
@@ -89,8 +96,7 @@ add_pipeline(AnagoLooks *looks, const CustomScan *cscan, int most)
 	AnagoStepDesc *first;
 	AnagoStepDesc *desc;
 
-	if (strcmp(cscan->methods->CustomName, "AnagoScan") != 0 &&
-		strcmp(cscan->methods->CustomName, "AnagoJoin") != 0)
+	if (!anago_is_pipeline(cscan))
 		return;
 	pipeline = anago_desc_read(cscan);
 	if (pipeline->child_source)

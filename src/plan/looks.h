@@ -46,7 +46,9 @@ typedef struct AnagoLooks
 	List	   *params;			/* AnagoRowParams: those that these rows set */
 	Bitmapset  *unset;			/* those set further in: not known ahead */
 	List	   *looks;			/* AnagoStepDescs, */
-	List	   *columns;		/* Vars of OUTER_VAR: what they want of a row */
+	List	   *columns;		/* Vars of OUTER_VAR: what they want of a row, */
+	List	   *toastids;		/* of each: AnagoColumnDesc.toastid */
+	bool		received;		/* AnagoPipelineDesc.received */
 	Index		old_relid;		/* Vars of that are columns of a row that is about to
 								 * be replaced, which a look finds; or 0 */
 	List	   *old_columns;	/* those that others want, by attribute */
@@ -67,7 +69,8 @@ extern void anago_place_looks(PlannedStmt *stmt, bool may_cut);
 extern bool anago_can_cut(const Plan *scan);
 
 /*
- * Of such a scan: does it evaluate subqueries whose looks are in `looks` now?
+ * Of such a scan: does it evaluate subqueries, or functions of values that are stored
+ * outside of their rows, whose looks are in `looks` now?
  * Then it does no longer: what was its target list, and what is left of its filter,
  * is to be evaluated above it, over Vars of OUTER_VAR.
  */
@@ -89,6 +92,9 @@ extern void anago_add_row_param(AnagoLooks *looks, int paramid, Expr *value);
  */
 extern void anago_find_looks(AnagoLooks *looks, const Plan *plan, int most);
 
+/* Is it AnagoScan or AnagoJoin? */
+extern bool anago_is_pipeline(const CustomScan *cscan);
+
 /*
  * lookkeys.c: add a look of that index by these keys, if it is one.  `shown` is
  * what EXPLAIN shows of them, in which INDEX_VAR means `tlist`; `filtered`: matches
@@ -102,6 +108,22 @@ extern void anago_add_look(AnagoLooks *looks, AnagoStepDesc *desc, List *shown,
  * are none.  False: it cannot be.
  */
 extern bool anago_add_old_row(AnagoLooks *looks, AnagoStepDesc *desc);
+
+/*
+ * A look at chunks of values of that column: the number is the key that is missing in
+ * `desc`.
+ */
+extern void anago_add_toast(AnagoLooks *looks, AnagoStepDesc *desc, const Var *column);
+
+/*
+ * toast.c: looks at values that are stored outside of rows of a plan, of those columns
+ * that `tlist` has as they are (Vars of OUTER_VAR); they will all be fetched.
+ */
+extern void anago_find_toast(AnagoLooks *looks, const Plan *rows, const List *tlist);
+
+/* The same of those that functions in `tlist` fetch; might there be any?  A cheap test. */
+extern void anago_find_fetched(AnagoLooks *looks, const Plan *rows, const List *tlist);
+extern bool anago_may_fetch(const Plan *scan);
 
 /* The column of it that says that the new row gets entries in indexes. */
 extern Node *anago_new_entries_var(const AnagoLooks *looks);

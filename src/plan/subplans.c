@@ -17,6 +17,9 @@
  * subquery on, so that their order stays as it is: what hides rows from what
  * might leak them comes first.
  *
+ * So is a scan whose target list calls functions with values that are stored outside of
+ * their rows (toast.c).
+ *
  * Likewise where rows are to be inserted: what a volatile function gives, a default by
  * a sequence above all, is computed when the row leaves.
  *
@@ -51,8 +54,7 @@ is_scan(const Plan *plan)
 		case T_CteScan:
 			return true;
 		case T_CustomScan:
-			return strcmp(((const CustomScan *) plan)->methods->CustomName, "AnagoScan") == 0 ||
-				strcmp(((const CustomScan *) plan)->methods->CustomName, "AnagoJoin") == 0;
+			return anago_is_pipeline((const CustomScan *) plan);
 		default:
 			return false;
 	}
@@ -144,7 +146,7 @@ bool
 anago_can_cut(const Plan *scan)
 {
 	return is_scan(scan) &&
-		(has_correlated((Node *) scan->targetlist, NULL) ||
+		(anago_may_fetch(scan) || has_correlated((Node *) scan->targetlist, NULL) ||
 		 has_correlated((Node *) scan->qual, NULL));
 }
 
@@ -161,12 +163,10 @@ anago_cut_scan(AnagoLooks *looks, Plan *scan, List **targetlist, List **qual)
 	if (!cxt.fine)
 		return false;
 	find_in_subplans(looks, cxt.subplans);
-	if (looks->looks == NIL)
-		return false;
-
 	scan->targetlist = cxt.columns;
 	scan->qual = list_truncate(list_copy(filter), below);
-	if (anago_plan_is_calm(looks->stmt, scan))
+	anago_find_fetched(looks, scan, *targetlist);
+	if (looks->looks != NIL && anago_plan_is_calm(looks->stmt, scan))
 		return true;
 	scan->targetlist = of_scan;
 	scan->qual = filter;

@@ -35,7 +35,7 @@
 static inline bool
 anago_is_late(const AnagoStepDesc *desc)
 {
-	return OidIsValid(desc->heapid);
+	return anago_desc_is_late(desc);
 }
 
 /* May it be made for one more row?  And has it come to its last page with this one? */

@@ -17,6 +17,7 @@
 #include "ops/btree/late.h"
 #include "ops/btree/leaf.h"
 #include "ops/btree/open.h"
+#include "tryopen.h"
 
 static void
 create_areas(AnagoStep *step)
@@ -78,6 +79,27 @@ open_named(AnagoStep *step)
 	anago_keys_init(&step->keys, step->indexrel, step->desc, step->op.pipeline->ps);
 }
 
+/*
+ * Its lock is kept to the end, or where it is not free at once there are no looks.
+ * Core takes the same one for each value.
+ */
+static void
+open_toast(AnagoStep *step)
+{
+	step->heap = anago_try_open(step->desc->heapid);
+	if (step->heap != NULL)
+		step->indexrel = anago_try_open(step->desc->indexid);
+	if (step->indexrel != NULL)
+		anago_keys_init(&step->keys, step->indexrel, step->desc, step->op.pipeline->ps);
+}
+
+static void
+close_toast(AnagoStep *step)
+{
+	anago_try_close(step->indexrel);
+	anago_try_close(step->heap);
+}
+
 void
 anago_step_open(AnagoStep *step, const AnagoStepDesc *desc, int parts)
 {
@@ -95,7 +117,9 @@ anago_step_open(AnagoStep *step, const AnagoStepDesc *desc, int parts)
 	if (step->visit == NULL)
 		create_areas(step);
 	anago_step_begin_order(step);
-	if (!anago_is_late(desc))
+	if (desc->toast)
+		open_toast(step);
+	else if (!anago_is_late(desc))
 		open_named(step);
 	step->when = ExecInitQual(desc->exprs[ANAGO_EXPRS_WHEN], ps);
 	step->gate = ExecInitQual(desc->exprs[ANAGO_EXPRS_GATE], ps);
@@ -119,6 +143,8 @@ anago_step_close(AnagoStep *step)
 {
 	if (step->heap_slot != NULL)
 		ExecDropSingleTupleTableSlot(step->heap_slot);
-	if (step->indexrel != NULL && !anago_is_late(step->desc))
+	if (step->desc->toast)
+		close_toast(step);
+	else if (step->indexrel != NULL && !anago_is_late(step->desc))
 		index_close(step->indexrel, NoLock);
 }

@@ -32,7 +32,8 @@ is_open(AnagoStep *step)
 {
 	if (!step->gate_known)
 	{
-		step->gate_open = (!anago_is_late(step->desc) || anago_late_open(step)) &&
+		step->gate_open = (anago_is_late(step->desc) ? anago_late_open(step) :
+						   step->indexrel != NULL) &&
 			ExecQual(step->gate, step->op.pipeline->econtext);
 		step->gate_known = true;
 	}

@@ -9,6 +9,7 @@
 
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/ruleutils.h"
 
 #include "compat.h"
 #include "ops/btree/late.h"
@@ -33,9 +34,11 @@ join_label(const AnagoOp *op, const AnagoStepDesc *sd)
 }
 
 static const char *
-access_label(AnagoLookKind look, bool index_only)
+access_label(const AnagoStepDesc *sd, bool index_only)
 {
-	if (look != ANAGO_LOOK_MATCHES)
+	if (sd->toast)
+		return "TOAST";
+	if (sd->look != ANAGO_LOOK_MATCHES)
 		return "Index Insertion";
 	return index_only ? "Index Only Scan" : "Index Scan";
 }
@@ -44,7 +47,7 @@ access_label(AnagoLookKind look, bool index_only)
 static bool
 shows_key(const AnagoStepDesc *sd)
 {
-	return sd->look != ANAGO_LOOK_MATCHES || anago_is_late(sd);
+	return sd->look != ANAGO_LOOK_MATCHES || OidIsValid(sd->heapid);
 }
 
 /* The name of a table or index, which may be gone if nothing keeps it there. */
@@ -67,7 +70,15 @@ show_head(const AnagoOp *op, const AnagoStepDesc *sd, bool index_only, ExplainSt
 					 op->index + 1);
 	if (join != NULL)
 		appendStringInfo(es->str, "%s Join, ", join);
-	appendStringInfoString(es->str, access_label(sd->look, index_only));
+	appendStringInfoString(es->str, access_label(sd, index_only));
+}
+
+/* That of which values are fetched. */
+static char *
+column_of(const AnagoExplain *ex, const AnagoStepDesc *sd)
+{
+	return deparse_expression(linitial(sd->exprs[ANAGO_EXPRS_SHOW_COND]), ex->deparse,
+							  ex->prefix, false);
 }
 
 static void
@@ -76,11 +87,16 @@ show_text(const AnagoStep *step, const AnagoExplain *ex)
 	const AnagoStepDesc *sd = step->desc;
 
 	show_head(&step->op, sd, sd->index_only, ex->es);
+	ex->es->indent++;
+	if (sd->toast)
+	{
+		appendStringInfo(ex->es->str, " of %s\n", column_of(ex, sd));
+		return;
+	}
 	appendStringInfo(ex->es->str, " using %s on %s\n",
 					 quote_identifier(name_of(sd->indexid)),
 					 anago_is_late(sd) ? quote_identifier(name_of(sd->heapid)) :
 					 anago_explain_relation(ex, sd->scanrelid));
-	ex->es->indent++;
 }
 
 static void
@@ -88,7 +104,7 @@ show_access(const AnagoOp *op, const AnagoStepDesc *sd, bool index_only, Explain
 {
 	const char *join = join_label(op, sd);
 
-	ExplainPropertyText("Access", access_label(sd->look, index_only), es);
+	ExplainPropertyText("Access", access_label(sd, index_only), es);
 	if (join != NULL)
 		ExplainPropertyText("Join Type", join, es);
 }
@@ -99,6 +115,11 @@ show_structured(const AnagoStep *step, const AnagoExplain *ex)
 	const AnagoStepDesc *sd = step->desc;
 
 	show_access(&step->op, sd, sd->index_only, ex->es);
+	if (sd->toast)
+	{
+		ExplainPropertyText("Column", column_of(ex, sd), ex->es);
+		return;
+	}
 	ExplainPropertyText("Index Name", name_of(sd->indexid), ex->es);
 	if (anago_is_late(sd))
 		ExplainPropertyText("Relation Name", name_of(sd->heapid), ex->es);
@@ -130,6 +151,8 @@ show_counts(const AnagoStepDesc *desc, bool index_only, ExplainState *es,
 static void
 show_table_exprs(const AnagoExplain *ex, const AnagoStepDesc *table)
 {
+	if (table->toast)
+		return;
 	anago_explain_expr(ex, "One-Time Filter", table->exprs[ANAGO_EXPRS_GATE]);
 	if (shows_key(table))
 		anago_explain_exprs(ex, "Index Key", table->exprs[ANAGO_EXPRS_SHOW_COND]);
@@ -215,7 +238,7 @@ show_arm(const AnagoExplain *ex, const AnagoStepDesc *arm, bool named)
 	if (text)
 	{
 		anago_explain_indent(es);
-		appendStringInfoString(es->str, access_label(arm->look, arm->index_only));
+		appendStringInfoString(es->str, access_label(arm, arm->index_only));
 		if (named)
 			appendStringInfo(es->str, " using %s", quote_identifier(name_of(arm->indexid)));
 		appendStringInfoChar(es->str, '\n');

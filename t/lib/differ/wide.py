@@ -49,7 +49,7 @@ class Wide(Kind):
 
     def make(self) -> str:
         return self.pick(self._columns, self._whole_rows, self._big_source,
-                         self._big_steps, self._big_from_nowhere)()
+                         self._big_steps, self._big_sent, self._big_from_nowhere)()
 
     def _names(self, alias, count) -> str:
         there = [n for n in range(COLUMNS) if (n - 3) % 17]
@@ -97,6 +97,18 @@ class Wide(Kind):
                 f"  from columns t join big b on b.{self.pick('id', 'k')} = t.id "
                 f"{self.pick('', 'left ')}join columns c on c.id = b.k\n"
                 f" where t.id between {low} and {low + 40}")
+
+    def _big_sent(self) -> str:
+        """Values themselves go to the client, who has them read ahead."""
+        low = self.rng.randint(0, BIG_ROWS)
+        what = self.pick("b.id, b.value", "b.*", "b.packed, b.id, b.value, b.packed as again",
+                         "b.id, b.value || b.small, b.packed")
+        source = self.pick(
+            "big b", "(select * from big union all select * from big where k = 3) b",
+            "(select id, k, small, packed, max(value) as value from big group by id) b",
+            "(select * from big offset 2) b", "columns t join big b on b.k = t.c0")
+        return (f"select {what} from {source} where b.id between {low} and {low + 30}"
+                f"{self.pick('', ' and b.small is not null')}")
 
     def _big_from_nowhere(self) -> str:
         """Many big values that no table has: only bounds in bytes hold them."""
