@@ -7,6 +7,7 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "executor/executor.h"
 #include "nodes/plannodes.h"
 #include "storage/bufmgr.h"
