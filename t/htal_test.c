@@ -53,6 +53,7 @@ typedef struct Case
 
 #define START	{{40, 8, 44, 2, 1, 1}}
 #define BUSY	{0.9, 0.4, 1, 0.1, 0.9, 0.01}
+#define ABSENT	{false, true, false, true, true, true}
 
 static const Case cases[] = {
 	/* Algorithm 1 */
@@ -167,6 +168,21 @@ static const Case cases[] = {
 	{"impossible shares are not known",
 		{5, 20, 1, 0, {1, 0.1, -3, 0.9, 7, 0}, 4}, {{40, 8, 40, 2, 5, 1}}, FOR_OLTP,
 		{CORE, OLTP, OLAP_DISPATCH}},
+
+	/* what is not there */
+	{"no dispatch: whatever it is said to take, nothing for it",
+		{5, 20, 1, 0, {1, 1, 1, 1, 0, 0}, 4, ABSENT}, {{40, 0, 55, 0, 0, 0}}, FOR_OLTP,
+		{CORE, OLTP, OLAP}},
+	{"no dispatch: that it is not known does not matter",
+		{0, 0, 1, 0, {0, NAN, 0.9, NAN, 0, 0}, 4, ABSENT}, {{40, 0, 55, 0, 0, 0}}, FOR_OLAP,
+		{CORE, OLAP, OLTP}},
+	{"no log shipping: nothing for it",
+		{0, 0, 0.5, 0, BUSY, 4, ABSENT}, {{40, 0, 55, 0, 0, 0}}, FOR_SHIPPING,
+		{STAY, OLTP, OLTP}},
+	{"one queue: no borders move",
+		{5, 0, 1, 0, BUSY, 4, .one_queue = true}, START, FOR_OLTP, {CORE, OLTP, OLAP_DISPATCH}},
+	{"one queue: it has no variance",
+		{5, NAN, 1, 0, BUSY, 4, .one_queue = true}, START, FOR_OLTP, {CORE, OLTP, OLAP_DISPATCH}},
 };
 
 static bool
@@ -203,17 +219,22 @@ sum_of(const AnagoHtalCores *cores)
 }
 
 static bool
+same_cores(AnagoHtalCores a, AnagoHtalCores b)
+{
+	return memcmp(&a, &b, sizeof(a)) == 0;
+}
+
+static bool
 starts_with(int ncores, AnagoHtalCores expected)
 {
-	AnagoHtalCores cores = anago_htal_start(ncores);
-
-	return memcmp(&cores, &expected, sizeof(cores)) == 0;
+	return same_cores(anago_htal_start(ncores), expected);
 }
 
 static void
 check_start(void)
 {
 	AnagoHtalCores published_start = START;
+	const bool	absent[ANAGO_HTAL_CLASSES] = ABSENT;
 	bool		all = true;
 	bool		one_each = true;
 	bool		near = true;
@@ -231,6 +252,9 @@ check_start(void)
 	claim(starts_with(2, (AnagoHtalCores) {{1, 0, 1, 0, 0, 0}}),
 		  "2 cores: one for OLTP, one for OLAP");
 	claim(starts_with(1, (AnagoHtalCores) {{1, 0, 0, 0, 0, 0}}), "1 core: OLTP's");
+	claim(same_cores(anago_htal_start_of(84, absent), (AnagoHtalCores) {{40, 0, 44, 0, 0, 0}}) &&
+		  same_cores(anago_htal_start_of(2, absent), (AnagoHtalCores) {{1, 0, 1, 0, 0, 0}}),
+		  "who is absent has none, others in proportion");
 	claim(starts_with(0, (AnagoHtalCores) {{0, 0, 0, 0, 0, 0}}) &&
 		  starts_with(-5, (AnagoHtalCores) {{0, 0, 0, 0, 0, 0}}), "no cores");
 
@@ -274,7 +298,7 @@ random_share(void)
 static AnagoHtalInputs
 random_inputs(void)
 {
-	AnagoHtalInputs inputs;
+	AnagoHtalInputs inputs = {0};
 	int			i;
 
 	inputs.waiting = random_share() * 4;

@@ -310,12 +310,12 @@ sum_up(const Model *model, const Sums *sums, double steps, double seconds,
 	const int  *cores = model->cores.of;
 	double	   *cpu = seen->inputs.cpu;
 
+	memset(&seen->inputs, 0, sizeof(seen->inputs));
 	seen->backlog = model->backlog;
 	seen->inputs.waiting = sums->waiting / steps;
 	seen->inputs.queue_variance = sums->variance / steps;
 	seen->inputs.freshness = NAN;
 	seen->inputs.olap_iowait = share_of(sums->starved, steps * cores[ANAGO_HTAL_OLAP]);
-	seen->inputs.shipping_best = 0;
 	cpu[ANAGO_HTAL_OLTP] = share_of(sums->busy, steps * cores[ANAGO_HTAL_OLTP]);
 	cpu[ANAGO_HTAL_OLTP_DISPATCH] = share_of(sums->dispatches * p->dispatch,
 											 seconds * cores[ANAGO_HTAL_OLTP_DISPATCH]);

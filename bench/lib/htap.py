@@ -111,7 +111,9 @@ class Inputs(ctypes.Structure):
                 ("freshness", ctypes.c_double),
                 ("olap_iowait", ctypes.c_double),
                 ("cpu", ctypes.c_double * len(CLASSES)),
-                ("shipping_best", ctypes.c_int)]
+                ("shipping_best", ctypes.c_int),
+                ("absent", ctypes.c_bool * len(CLASSES)),
+                ("one_queue", ctypes.c_bool)]
 
 
 class _Thresholds(ctypes.Structure):

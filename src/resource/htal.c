@@ -25,6 +25,9 @@
  * C_LS <= C_ML log shipping comes to have one core more than what it is at its
  * best with; it keeps to the letter.
  *
+ * Where OLTP cores have one queue, there is nothing that borders could do, and what
+ * helps transactions that wait is one more core.
+ *
  * The publication says that a core comes from a class that the state does not
  * favour and that can give one.  Of these we take the class with the most idle
  * cores, as it will miss one least; where these are equal, the one with the
@@ -33,10 +36,9 @@
  *-------------------------------------------------------------------------
  */
 #include <math.h>
+#include <stddef.h>
 
 #include "resource/htal.h"
-
-#define PUBLISHED_CORES		96
 
 const AnagoHtalThresholds anago_htal_default = {
 	.waiting = 2,
@@ -76,9 +78,39 @@ static const struct
 
 /* ---- the start ---- */
 
+static bool
+is_absent(const bool *absent, int class)
+{
+	return absent != NULL && absent[class];
+}
+
+/* Cores of those that are there, on the published machine. */
+static int
+published_cores(const bool *absent)
+{
+	int			cores = 0;
+	int			i;
+
+	for (i = 0; i < ANAGO_HTAL_CLASSES; i++)
+		cores += is_absent(absent, i) ? 0 : classes[i].start;
+	return cores;
+}
+
+/* Of those that are there, how many have a core before this one? */
+static int
+rank_of(int class, const bool *absent)
+{
+	int			rank = 0;
+	int			i;
+
+	for (i = 0; i < ANAGO_HTAL_CLASSES; i++)
+		rank += !is_absent(absent, i) && classes[i].rank < classes[class].rank;
+	return rank;
+}
+
 /* The class that is farthest below its share of all cores. */
 static int
-most_wanting(const AnagoHtalCores *cores, int ncores)
+most_wanting(const AnagoHtalCores *cores, int ncores, const bool *absent)
 {
 	long long	most = 0;
 	int			wanting = ANAGO_HTAL_OLTP;
@@ -87,9 +119,9 @@ most_wanting(const AnagoHtalCores *cores, int ncores)
 	for (i = 0; i < ANAGO_HTAL_CLASSES; i++)
 	{
 		long long	wants = (long long) classes[i].start * ncores -
-			(long long) cores->of[i] * PUBLISHED_CORES;
+			(long long) cores->of[i] * published_cores(absent);
 
-		if (wants > most)
+		if (!is_absent(absent, i) && wants > most)
 		{
 			most = wants;
 			wanting = i;
@@ -99,7 +131,7 @@ most_wanting(const AnagoHtalCores *cores, int ncores)
 }
 
 AnagoHtalCores
-anago_htal_start(int ncores)
+anago_htal_start_of(int ncores, const bool *absent)
 {
 	AnagoHtalCores cores = {{0}};
 	int			left = ncores;
@@ -107,12 +139,18 @@ anago_htal_start(int ncores)
 
 	for (i = 0; i < ANAGO_HTAL_CLASSES; i++)
 	{
-		cores.of[i] = classes[i].rank < ncores ? 1 : 0;
+		cores.of[i] = !is_absent(absent, i) && rank_of(i, absent) < ncores;
 		left -= cores.of[i];
 	}
 	for (; left > 0; left--)
-		cores.of[most_wanting(&cores, ncores)]++;
+		cores.of[most_wanting(&cores, ncores, absent)]++;
 	return cores;
+}
+
+AnagoHtalCores
+anago_htal_start(int ncores)
+{
+	return anago_htal_start_of(ncores, NULL);
 }
 
 /* ---- Algorithm 1 ---- */
@@ -199,18 +237,29 @@ one_more(AnagoHtalClass to, AnagoHtalState state, const AnagoHtalInputs *inputs,
 	return move;
 }
 
+/* Who is not there asks for nothing, with any threshold. */
+static double
+dispatch_use(const AnagoHtalInputs *inputs, int class)
+{
+	return inputs->absent[class] ? -1 : inputs->cpu[class];
+}
+
 static AnagoHtalMove
 move_for_oltp(const AnagoHtalThresholds *thresholds,
 			  const AnagoHtalInputs *inputs, const AnagoHtalCores *cores)
 {
 	AnagoHtalState state = ANAGO_HTAL_FAVOUR_OLTP;
-	double		dispatch_cpu = inputs->cpu[ANAGO_HTAL_OLTP_DISPATCH];
+	double		dispatch_cpu = dispatch_use(inputs, ANAGO_HTAL_OLTP_DISPATCH);
 	AnagoHtalMove borders = {ANAGO_HTAL_MOVE_BORDERS, ANAGO_HTAL_OLTP,
 	ANAGO_HTAL_OLTP};
 
 	if (dispatch_cpu >= thresholds->dispatch_cpu)
 		return one_more(ANAGO_HTAL_OLTP_DISPATCH, state, inputs, cores);
-	if (isnan(dispatch_cpu) || isnan(inputs->queue_variance))
+	if (isnan(dispatch_cpu))
+		return stay;
+	if (inputs->one_queue)
+		return one_more(ANAGO_HTAL_OLTP, state, inputs, cores);
+	if (isnan(inputs->queue_variance))
 		return stay;
 	if (inputs->queue_variance >= thresholds->queue_variance)
 		return one_more(ANAGO_HTAL_OLTP, state, inputs, cores);
@@ -220,7 +269,8 @@ move_for_oltp(const AnagoHtalThresholds *thresholds,
 static AnagoHtalMove
 move_for_shipping(const AnagoHtalInputs *inputs, const AnagoHtalCores *cores)
 {
-	if (cores->of[ANAGO_HTAL_SHIPPING] > inputs->shipping_best)
+	if (inputs->absent[ANAGO_HTAL_SHIPPING] ||
+		cores->of[ANAGO_HTAL_SHIPPING] > inputs->shipping_best)
 		return stay;
 	return one_more(ANAGO_HTAL_SHIPPING, ANAGO_HTAL_FAVOUR_SHIPPING, inputs,
 					cores);
@@ -231,7 +281,7 @@ move_for_olap(const AnagoHtalThresholds *thresholds,
 			  const AnagoHtalInputs *inputs, const AnagoHtalCores *cores)
 {
 	AnagoHtalState state = ANAGO_HTAL_FAVOUR_OLAP;
-	double		dispatch_cpu = inputs->cpu[ANAGO_HTAL_OLAP_DISPATCH];
+	double		dispatch_cpu = dispatch_use(inputs, ANAGO_HTAL_OLAP_DISPATCH);
 
 	if (dispatch_cpu >= thresholds->dispatch_cpu)
 		return one_more(ANAGO_HTAL_OLAP_DISPATCH, state, inputs, cores);

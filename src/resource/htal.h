@@ -71,6 +71,11 @@ typedef struct AnagoHtalInputs
 											 * dispatch; U_A: OLAP) */
 	int			shipping_best;	/* cores at which log shipping is at its best
 								 * (C_ML) */
+	bool		absent[ANAGO_HTAL_CLASSES]; /* there is no such work: it has no
+											 * cores, and never asks for one */
+	bool		one_queue;		/* all OLTP cores take from one queue: there are no
+								 * key ranges whose borders could move, and no
+								 * variance to go by */
 } AnagoHtalInputs;
 
 /* In brackets the name in the publication, and what it has for it. */
@@ -124,6 +129,9 @@ typedef struct AnagoHtalMove
  */
 extern AnagoHtalCores anago_htal_start(int ncores);
 
+/* The same where some classes are absent. */
+extern AnagoHtalCores anago_htal_start_of(int ncores, const bool *absent);
+
 extern AnagoHtalState anago_htal_state(const AnagoHtalThresholds *thresholds,
 									   const AnagoHtalInputs *inputs);
 
@@ -140,6 +148,17 @@ extern bool anago_htal_apply(AnagoHtalMove move, AnagoHtalCores *cores);
 
 /* Is each threshold within its bounds?  NaN is not. */
 extern bool anago_htal_valid(const AnagoHtalThresholds *thresholds);
+
+/*
+ * Why that state, and what is to be done, in words; the buffer has
+ * ANAGO_HTAL_TEXT bytes (htal_text.c).
+ */
+#define ANAGO_HTAL_TEXT		160
+
+extern void anago_htal_why(AnagoHtalState state,
+						   const AnagoHtalThresholds *thresholds,
+						   const AnagoHtalInputs *inputs, char *text);
+extern void anago_htal_decision(AnagoHtalMove move, char *text);
 
 /* Names, for log lines and views. */
 extern const char *anago_htal_class_name(AnagoHtalClass class);
