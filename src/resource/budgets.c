@@ -13,10 +13,15 @@
  *	  parking.c		who of them is parked: a pure function
  *	  lease.c		what the page layer has of all budgets above it
  *	  activity.c	what all processes are doing, for SQL
- *	  htal.c		which class of work gets how many cores: pure functions
+ *	  htal.c		which class of work gets how many cores: pure functions;
+ *					htal_text.c, that in words
  *	  freshness.c	how fresh a standby is
  *	  guard.c		what budget leaves transactions unhurt: a pure function
  *	  guard_worker.c	its process; transactions.c, what that sees
+ *	  balance.c		HTAL on a running server: pure functions
+ *	  balancer.c	the balancer's process; members.c, whose each process is;
+ *					machine.c, what these take of CPUs; actuators.c, what is done
+ *	  background.c	what background workers have in common
  *
  *-------------------------------------------------------------------------
  */
@@ -184,14 +189,19 @@ budgets_fill(AnagoBudgets *budgets, int nslots)
 	pg_atomic_init_u32(&budgets->per_second, anago_server_reads_per_s);
 	pg_atomic_init_u32(&budgets->processes, anago_server_processes);
 	pg_atomic_init_u64(&budgets->set_at, PgReloadTime);
-	pg_atomic_init_u32(&budgets->guard_limit, 0);
+	for (int i = 0; i < ANAGO_GOVERNORS; i++)
+	{
+		pg_atomic_init_u32(&budgets->governors[i].reads, 0);
+		pg_atomic_init_u32(&budgets->governors[i].processes, 0);
+	}
 	pg_atomic_init_u32(&budgets->guard_duty, ANAGO_DUTY_ALWAYS);
-	pg_atomic_init_u32(&budgets->guard_processes, 0);
 	pg_atomic_init_u32(&budgets->guard_asleep, 0);
 	report_init(&budgets->guard);
+	SpinLockInit(&budgets->balancer_lock);
+	memset(&budgets->balancer, 0, sizeof(AnagoBalancerReport));
 	pg_atomic_init_u64(&budgets->computed, 0);
 	anago_division_init(&budgets->all, anago_server_inflight_reads);
-	anago_division_init(&budgets->guarded, anago_server_inflight_reads);
+	anago_division_init(&budgets->governed, anago_server_inflight_reads);
 	anago_groups_fill(&budgets->groups);
 	pg_atomic_init_u32(&budgets->controls, 0);
 	pg_atomic_init_u64(&budgets->decided, 0);

@@ -37,9 +37,10 @@
  * waits for a lock or for its client, has no part of a limit, and what it has in
  * flight (most of which has arrived, unseen) others may have as well; its part is
  * there again with the first level that is found out after it goes on.  One whose
- * transaction has an XID is no affair of the guard: others may wait for rows that it
- * has locked, and would wait the longer for its being held back.  So there are two
- * divisions: of the server's limit among all, and of the guard's among the others.
+ * transaction has an XID is no affair of the governors, the guard and the balancer:
+ * others may wait for rows that it has locked, and would wait the longer for its being
+ * held back.  So there are two divisions: of the server's limit among all, and of the
+ * governors' among the others.
  *
  * Roles and databases may have limits of their own, each with a count and a division
  * for itself; a process keeps within all that it is of (groups.h).
@@ -58,6 +59,8 @@
 #include "port/atomics.h"
 #include "storage/proc.h"
 #include "storage/spin.h"
+
+#include "resource/htal.h"
 
 /* How old the level may be; how long a process waits for its first read. */
 #define ANAGO_LEVEL_US		2000
@@ -157,6 +160,39 @@ typedef struct AnagoGuardReport
 	pg_atomic_uint64 budget;	/* reads */
 } AnagoGuardReport;
 
+/* What the balancer has seen and decided, for SQL. */
+typedef struct AnagoBalancerReport
+{
+	int			pid;
+	bool		on;
+	TimestampTz at;				/* 0: nothing is decided yet */
+	AnagoHtalThresholds thresholds;
+	AnagoHtalInputs inputs;
+	AnagoHtalState state;
+	AnagoHtalMove move;
+	double		transactions;	/* as in AnagoBalance */
+	double		cores[ANAGO_HTAL_CLASSES];
+	int			processes[ANAGO_HTAL_CLASSES];
+	int			placed;			/* processes that have their class's CPUs */
+} AnagoBalancerReport;
+
+/*
+ * Those who limit queries beside the server's own settings.  The least limit holds; a
+ * limit of 0 is none.
+ */
+typedef enum AnagoGovernorName
+{
+	ANAGO_GUARD,
+	ANAGO_BALANCER,
+	ANAGO_GOVERNORS
+} AnagoGovernorName;
+
+typedef struct AnagoGovernor
+{
+	pg_atomic_uint32 reads;		/* in flight */
+	pg_atomic_uint32 processes; /* of parallel queries, at work */
+} AnagoGovernor;
+
 /* How a limit is divided: what follows from it and the slots. */
 typedef struct AnagoDivision
 {
@@ -200,18 +236,18 @@ typedef struct AnagoBudgets
 	pg_atomic_uint32 processes; /* anago.server_processes */
 	pg_atomic_uint64 set_at;	/* when these three were */
 
-	/* the guard's; a limit of 0: none */
-	pg_atomic_uint32 guard_limit;
+	AnagoGovernor governors[ANAGO_GOVERNORS];
 	pg_atomic_uint32 guard_duty;	/* of ANAGO_DUTY_ALWAYS: the part of the time
 									 * in which reads may be issued */
-	pg_atomic_uint32 guard_processes;	/* of parallel queries, at work; 0: no limit */
 	pg_atomic_uint32 guard_asleep;	/* 1 + its process's number, if it sleeps */
 	AnagoGuardReport guard;
+	slock_t		balancer_lock;	/* of the next */
+	AnagoBalancerReport balancer;
 
 	/* what follows from them and the slots */
 	pg_atomic_uint64 computed;	/* when, in ns */
 	AnagoDivision all;			/* of the server's limit */
-	AnagoDivision guarded;		/* of the guard's, or that if it is less */
+	AnagoDivision governed;		/* of the governors', or that if it is less */
 
 	AnagoGroups groups;
 
@@ -263,13 +299,37 @@ anago_slot_of(const PGPROC *proc)
 /* Slots that are active, from `slot` on; -1: there is none. */
 extern int	anago_budgets_next(AnagoBudgets *budgets, int slot);
 
+/* The least limit of the governors, of a `field` of theirs; 0: none has any. */
+#define ANAGO_LEAST_OF_GOVERNORS(field) \
+	anago_lesser_limit(pg_atomic_read_u32(&anago_budgets->governors[ANAGO_GUARD].field), \
+					   pg_atomic_read_u32(&anago_budgets->governors[ANAGO_BALANCER].field))
+
+/* Of two limits, where 0 is none. */
+static inline uint32
+anago_lesser_limit(uint32 a, uint32 b)
+{
+	return a == 0 || (b != 0 && b < a) ? b : a;
+}
+
+static inline uint32
+anago_governed_reads(void)
+{
+	return ANAGO_LEAST_OF_GOVERNORS(reads);
+}
+
+static inline uint32
+anago_governed_processes(void)
+{
+	return ANAGO_LEAST_OF_GOVERNORS(processes);
+}
+
 /* Is there any limit? */
 static inline bool
 anago_budgets_limited(void)
 {
 	return (pg_atomic_read_u32(&anago_budgets->limit) |
 			pg_atomic_read_u32(&anago_budgets->per_second) |
-			pg_atomic_read_u32(&anago_budgets->guard_limit) |
+			anago_governed_reads() |
 			pg_atomic_read_u32(&anago_budgets->groups.limited)) != 0;
 }
 
@@ -282,7 +342,7 @@ extern bool anago_slot_stands(int slot);
 /* What it waits for, by the class of its wait event; 0: for nothing but a CPU. */
 extern uint32 anago_slot_wait_class(int slot);
 
-/* Is it no affair of the guard, as its transaction has an XID? */
+/* Is it no affair of the governors, as its transaction has an XID? */
 extern bool anago_slot_exempt(int slot);
 
 /* A process that had no use for reads wants some. */
@@ -345,8 +405,8 @@ extern void anago_slot_change_group(AnagoGroupKind kind, uint32 group);
  */
 extern AnagoDivision *anago_division(uint64 now, int *limit);
 
-/* Is there a limit of the guard's for this process? */
-extern bool anago_slot_guarded(void);
+/* Is there a limit of reads of a governor's for this process? */
+extern bool anago_slot_governed(void);
 
 /* Its weight, and what a division allows it to have in flight. */
 extern double anago_slot_weight(const AnagoSlot *slot);

@@ -45,7 +45,7 @@ typedef struct Claims
 /* Whose claims are gathered, and where those have their count. */
 typedef struct Among
 {
-	bool		guarded;		/* not of those that are no affair of the guard */
+	bool		governed;		/* not of those that are no affair of the governors */
 	const AnagoGroup *group;	/* of these only; NULL: of all */
 	int			within;			/* kinds of groups that are divided already */
 } Among;
@@ -102,7 +102,7 @@ gather_claims(const Among *among, Claims *all)
 
 		if (!is_among(among, slot))
 			continue;
-		if (anago_slot_stands(i) || (among->guarded && anago_slot_exempt(i)))
+		if (anago_slot_stands(i) || (among->governed && anago_slot_exempt(i)))
 		{
 			all->uncounted += charged_among(among, slot);
 			continue;
@@ -126,13 +126,11 @@ divide(AnagoDivision *division, int limit, const Claims *all)
 	pg_atomic_write_u32(&division->bound, limit > 0 ? Max(limit, all->n) : INT_MAX / 2);
 }
 
-/* The guard's, or that of all if it is less. */
+/* The governors', or that of all if it is less. */
 static int
-guarded_limit(int limit)
+governed_limit(int limit)
 {
-	int			guard = (int) pg_atomic_read_u32(&anago_budgets->guard_limit);
-
-	return guard > 0 && (limit == 0 || guard < limit) ? guard : limit;
+	return (int) anago_lesser_limit(anago_governed_reads(), limit);
 }
 
 static AnagoClaim *
@@ -186,18 +184,18 @@ divide_anew(void)
 		divide_groups(kind, &all);
 	gather_claims(&(Among) {.within = kinds}, &all);
 	divide(&anago_budgets->all, limit, &all);
-	if (pg_atomic_read_u32(&anago_budgets->guard_limit) == 0)
+	if (anago_governed_reads() == 0)
 		return;
-	gather_claims(&(Among) {.guarded = true, .within = kinds}, &all);
-	divide(&anago_budgets->guarded, guarded_limit(limit), &all);
+	gather_claims(&(Among) {.governed = true, .within = kinds}, &all);
+	divide(&anago_budgets->governed, governed_limit(limit), &all);
 }
 
 /* ---- of this process ---- */
 
 bool
-anago_slot_guarded(void)
+anago_slot_governed(void)
 {
-	return pg_atomic_read_u32(&anago_budgets->guard_limit) != 0 &&
+	return anago_governed_reads() != 0 &&
 		!TransactionIdIsValid(GetTopTransactionIdIfAny());
 }
 
@@ -206,16 +204,16 @@ AnagoDivision *
 anago_division(uint64 now, int *limit)
 {
 	uint64		then = pg_atomic_read_u64(&anago_budgets->computed);
-	bool		guarded = anago_slot_guarded();
+	bool		governed = anago_slot_governed();
 
 	if (now - then >= ANAGO_LEVEL_US * UINT64CONST(1000) &&
 		pg_atomic_compare_exchange_u64(&anago_budgets->computed, &then, now))
 		divide_anew();
 	*limit = (int) pg_atomic_read_u32(&anago_budgets->limit);
-	if (!guarded)
+	if (!governed)
 		return &anago_budgets->all;
-	*limit = guarded_limit(*limit);
-	return &anago_budgets->guarded;
+	*limit = governed_limit(*limit);
+	return &anago_budgets->governed;
 }
 
 /*

@@ -189,10 +189,8 @@ decision_room(void)
 static int
 common_limit(void)
 {
-	int			limit = (int) pg_atomic_read_u32(&anago_budgets->processes);
-	int			guard = (int) pg_atomic_read_u32(&anago_budgets->guard_processes);
-
-	return guard > 0 && (limit == 0 || guard < limit) ? guard : limit;
+	return (int) anago_lesser_limit(pg_atomic_read_u32(&anago_budgets->processes),
+									anago_governed_processes());
 }
 
 static void

@@ -13,6 +13,7 @@
  *
  *		anago.server_processes		of all queries of the server
  *		the guard's					the same, while transactions lack a CPU
+ *		the balancer's				the same, by OLAP's cores
  *		anago_set_resources()		of one query: processes, and reads in flight
  *
  * A parked process decides, too, so that it is awake some milliseconds after the last
@@ -45,7 +46,7 @@ static inline bool
 anago_elastic_is_on(void)
 {
 	return (pg_atomic_read_u32(&anago_budgets->processes) |
-			pg_atomic_read_u32(&anago_budgets->guard_processes) |
+			anago_governed_processes() |
 			pg_atomic_read_u32(&anago_budgets->controls)) != 0;
 }
 

@@ -35,6 +35,7 @@
 #include "port/atomics.h"
 #include "replication/walreceiver.h"
 #include "storage/spin.h"
+#include "utils/float.h"
 #include "utils/timestamp.h"
 
 #include "layout.h"
@@ -189,10 +190,9 @@ window_of(const Interval *interval)
 	return (int) rint(seconds);
 }
 
-Datum
-anago_freshness(PG_FUNCTION_ARGS)
+double
+anago_freshness_now(int window)
 {
-	int			window = window_of(PG_GETARG_INTERVAL_P(0));
 	uint64		now = (uint64) (GetCurrentTimestamp() / USECS_PER_SEC);
 	Samples    *samples;
 	XLogRecPtr	replayed;
@@ -200,17 +200,27 @@ anago_freshness(PG_FUNCTION_ARGS)
 	XLogRecPtr	since;
 
 	if (!RecoveryInProgress() || !primary_end(&end))
-		PG_RETURN_NULL();
+		return get_float8_nan();
 	samples = samples_attach();
 	since = samples_nearest(samples, now, window, end);
 	samples_add(samples, now, end);
 
 	replayed = GetXLogReplayRecPtr(NULL);
 	if (replayed >= end)
-		PG_RETURN_FLOAT8(1.0);
+		return 1.0;
 	if (XLogRecPtrIsInvalid(since))
-		PG_RETURN_NULL();
+		return get_float8_nan();
 	if (replayed <= since)
-		PG_RETURN_FLOAT8(0.0);
-	PG_RETURN_FLOAT8((double) (replayed - since) / (double) (end - since));
+		return 0.0;
+	return (double) (replayed - since) / (double) (end - since);
+}
+
+Datum
+anago_freshness(PG_FUNCTION_ARGS)
+{
+	double		freshness = anago_freshness_now(window_of(PG_GETARG_INTERVAL_P(0)));
+
+	if (isnan(freshness))
+		PG_RETURN_NULL();
+	PG_RETURN_FLOAT8(freshness);
 }

@@ -19,20 +19,14 @@
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
-#include "pgstat.h"
 #include "portability/instr_time.h"
-#include "postmaster/bgworker.h"
-#include "postmaster/interrupt.h"
-#include "storage/ipc.h"
-#include "storage/latch.h"
 #include "storage/proc.h"
-#include "tcop/tcopprot.h"
 #include "utils/builtins.h"
-#include "utils/guc.h"
 #include "utils/timestamp.h"
 
 #include "compat.h"
 #include "guc.h"
+#include "resource/background.h"
 #include "resource/budgets.h"
 #include "resource/guard.h"
 #include "resource/guard_worker.h"
@@ -44,15 +38,12 @@
 #define DECIDE_MS		20
 #define STANDING_MS		100			/* a query that stands still may go on */
 #define IDLE_MS			250
-#define OFF_MS			60000
 
 /* The log has no more than one line in that time. */
 #define SAY_MS			10000
 
 /* So many reads in flight are as good as all. */
 #define MOST_READS		1024
-
-#define RESTART_S		1
 
 PG_FUNCTION_INFO_V1(anago_guard);
 
@@ -61,45 +52,17 @@ static AnagoGuard guard;
 void
 anago_guard_worker_init(void)
 {
-	BackgroundWorker worker = {
-		.bgw_name = "anago guard",
-		.bgw_type = "anago guard",
-		.bgw_flags = BGWORKER_SHMEM_ACCESS,
-		.bgw_start_time = BgWorkerStart_ConsistentState,
-		.bgw_restart_time = RESTART_S,
-		.bgw_library_name = "anago",
-		.bgw_function_name = "anago_guard_main",
-	};
-
-	if (process_shared_preload_libraries_in_progress)
-		RegisterBackgroundWorker(&worker);
+	anago_background_register("anago guard", "anago_guard_main", false);
 }
 
 /* ---- sleeping ---- */
 
-static uint32
-wait_event(void)
-{
-	static uint32 event = 0;
-
-	return anago_wait_event(&event, "AnagoGuard");
-}
-
-/* Also serves what comes meanwhile. */
 static void
 sleep_ms(long ms)
 {
-	(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-					 ms, wait_event());
-	ResetLatch(MyLatch);
-	CHECK_FOR_INTERRUPTS();
-	if (ShutdownRequestPending)
-		proc_exit(1);			/* with 0 it would not be started again */
-	if (ConfigReloadPending)
-	{
-		ConfigReloadPending = false;
-		ProcessConfigFile(PGC_SIGHUP);
-	}
+	static uint32 event = 0;
+
+	anago_background_sleep(ms, anago_wait_event(&event, "AnagoGuard"));
 }
 
 /* Until a query reads, or so long. */
@@ -150,8 +113,10 @@ put_into_effect(double budget, int processes, int queries)
 
 	part = Max(part, ANAGO_GUARD_LEAST);
 	pg_atomic_write_u32(&b->guard_duty, (uint32) (part * ANAGO_DUTY_ALWAYS));
-	pg_atomic_write_u32(&b->guard_processes, processes >= ANAGO_GUARD_PROCESSES ? 0 : processes);
-	pg_atomic_write_u32(&b->guard_limit, budget >= MOST_READS ? 0 : Max((int) budget, 1));
+	pg_atomic_write_u32(&b->governors[ANAGO_GUARD].processes,
+						processes >= ANAGO_GUARD_PROCESSES ? 0 : processes);
+	pg_atomic_write_u32(&b->governors[ANAGO_GUARD].reads,
+						budget >= MOST_READS ? 0 : Max((int) budget, 1));
 }
 
 static void
@@ -218,10 +183,7 @@ be_off(void)
 void
 anago_guard_main(Datum arg)
 {
-	pqsignal(SIGHUP, SignalHandlerForConfigReload);
-	pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
-	BackgroundWorkerUnblockSignals();
-	anago_budgets_prepare();
+	anago_background_begin(false);
 	anago_transactions_begin();
 	anago_guard_init(&guard, MOST_READS);
 	for (;;)
@@ -229,7 +191,7 @@ anago_guard_main(Datum arg)
 		if (!anago_guard_on)
 		{
 			be_off();
-			sleep_idle(OFF_MS);
+			sleep_idle(ANAGO_BACKGROUND_OFF_MS);
 			continue;
 		}
 		look_for_a_while();
@@ -263,7 +225,7 @@ anago_guard(PG_FUNCTION_ARGS)
 	anago_budgets_prepare();
 	b = anago_budgets;
 	report = &b->guard;
-	limit = pg_atomic_read_u32(&b->guard_limit);
+	limit = pg_atomic_read_u32(&b->governors[ANAGO_GUARD].reads);
 	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
 	values[0] = Int32GetDatum((int32) pg_atomic_read_u32(&report->pid));
@@ -277,7 +239,7 @@ anago_guard(PG_FUNCTION_ARGS)
 	values[6] = Int32GetDatum((int32) limit);
 	values[7] = Float8GetDatum((double) pg_atomic_read_u32(&b->guard_duty) / ANAGO_DUTY_ALWAYS);
 	nulls[6] = nulls[7] = limit == 0;
-	values[8] = Int32GetDatum((int32) pg_atomic_read_u32(&b->guard_processes));
+	values[8] = Int32GetDatum((int32) pg_atomic_read_u32(&b->governors[ANAGO_GUARD].processes));
 	nulls[8] = DatumGetInt32(values[8]) == 0;
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(tupdesc, values, nulls)));
 }

@@ -79,7 +79,7 @@ wait_for_duty(uint64 now)
 	uint32		duty = pg_atomic_read_u32(&anago_budgets->guard_duty);
 	uint64		us = now / 1000 % ANAGO_DUTY_PERIOD_US;
 
-	if (!anago_slot_guarded() ||
+	if (!anago_slot_governed() ||
 		us * ANAGO_DUTY_ALWAYS < (uint64) duty * ANAGO_DUTY_PERIOD_US)
 		return 0;
 	return (int) ((ANAGO_DUTY_PERIOD_US - us) / 1000) + 1;

@@ -1,0 +1,68 @@
+/*-------------------------------------------------------------------------
+ *
+ * background.c
+ *	  What the background workers of anago have in common.  See background.h.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "postmaster/bgworker.h"
+#include "postmaster/interrupt.h"
+#include "storage/ipc.h"
+#include "storage/latch.h"
+#include "tcop/tcopprot.h"
+#include "utils/guc.h"
+#include "utils/wait_event.h"
+
+#include "resource/background.h"
+#include "resource/budgets.h"
+
+#define RESTART_S		1
+
+void
+anago_background_register(const char *name, const char *function, bool catalogs)
+{
+	BackgroundWorker worker = {
+		.bgw_flags = BGWORKER_SHMEM_ACCESS |
+		(catalogs ? BGWORKER_BACKEND_DATABASE_CONNECTION : 0),
+		.bgw_start_time = BgWorkerStart_ConsistentState,
+		.bgw_restart_time = RESTART_S,
+		.bgw_library_name = "anago",
+	};
+
+	if (!process_shared_preload_libraries_in_progress)
+		return;
+	strlcpy(worker.bgw_name, name, BGW_MAXLEN);
+	strlcpy(worker.bgw_type, name, BGW_MAXLEN);
+	strlcpy(worker.bgw_function_name, function, BGW_MAXLEN);
+	RegisterBackgroundWorker(&worker);
+}
+
+void
+anago_background_begin(bool catalogs)
+{
+	pqsignal(SIGHUP, SignalHandlerForConfigReload);
+	pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
+	BackgroundWorkerUnblockSignals();
+	if (catalogs)
+		BackgroundWorkerInitializeConnection(NULL, NULL, 0);
+	anago_budgets_prepare();
+}
+
+void
+anago_background_sleep(long ms, uint32 wait_event)
+{
+	(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+					 ms, wait_event);
+	ResetLatch(MyLatch);
+	CHECK_FOR_INTERRUPTS();
+	if (ShutdownRequestPending)
+		proc_exit(1);			/* with 0 it would not be started again */
+	if (ConfigReloadPending)
+	{
+		ConfigReloadPending = false;
+		ProcessConfigFile(PGC_SIGHUP);
+	}
+}

@@ -1,0 +1,36 @@
+/*-------------------------------------------------------------------------
+ *
+ * background.h
+ *	  What the background workers of anago have in common: the guard's and the
+ *	  balancer's.
+ *
+ * Each exists where anago is in shared_preload_libraries.  It is switched on and off by
+ * a reload, sleeps while it is off, and is started again when it has ended.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ANAGO_BACKGROUND_H
+#define ANAGO_BACKGROUND_H
+
+#include "postgres.h"
+
+/* How long one sleeps that is off; a reload wakes it. */
+#define ANAGO_BACKGROUND_OFF_MS		60000
+
+/*
+ * From _PG_init: have the postmaster start `function`, of this library.  One that looks
+ * into catalogs of the whole server connects to no database in particular.
+ */
+extern void anago_background_register(const char *name, const char *function,
+									  bool catalogs);
+
+/* At its beginning. */
+extern void anago_background_begin(bool catalogs);
+
+/*
+ * Sleep for so long, or until woken; then serve what has come meanwhile: a reload, or
+ * the end.
+ */
+extern void anago_background_sleep(long ms, uint32 wait_event);
+
+#endif							/* ANAGO_BACKGROUND_H */
