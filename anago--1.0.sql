@@ -362,3 +362,86 @@ REVOKE ALL ON FUNCTION anago_guard() FROM PUBLIC;
 REVOKE ALL ON anago_guard FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION anago_guard() TO pg_read_all_stats;
 GRANT SELECT ON anago_guard TO pg_read_all_stats;
+
+CREATE FUNCTION anago_balancer(
+	OUT pid integer,
+	OUT state text,
+	OUT decision text,
+	OUT why text,
+	OUT decided_at timestamp with time zone,
+	OUT oltp_cores double precision,
+	OUT oltp_processes integer,
+	OUT oltp_cpu double precision,
+	OUT olap_cores double precision,
+	OUT olap_processes integer,
+	OUT olap_cpu double precision,
+	OUT shipping_cores double precision,
+	OUT shipping_processes integer,
+	OUT shipping_cpu double precision,
+	OUT transactions double precision,
+	OUT waiting double precision,
+	OUT freshness double precision,
+	OUT olap_iowait double precision,
+	OUT inflight_limit integer,
+	OUT process_limit integer,
+	OUT placed integer
+)
+RETURNS record
+AS 'MODULE_PATHNAME', 'anago_balancer'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION anago_balancer() IS
+	'what the balancer sees and does; see view anago_balancer';
+
+CREATE VIEW anago_balancer AS
+	SELECT * FROM anago_balancer();
+
+COMMENT ON VIEW anago_balancer IS
+	'what the balancer sees of the server, what it has decided, and what it leaves to queries by anago';
+COMMENT ON COLUMN anago_balancer.pid IS
+	'its process; NULL: there is none, as anago is not preloaded';
+COMMENT ON COLUMN anago_balancer.state IS
+	'off; starts; what is favoured: OLTP, log shipping, OLAP or nobody';
+COMMENT ON COLUMN anago_balancer.decision IS
+	'what was decided at the end of the last period';
+COMMENT ON COLUMN anago_balancer.why IS
+	'why that is favoured';
+COMMENT ON COLUMN anago_balancer.decided_at IS
+	'when the last period ended';
+COMMENT ON COLUMN anago_balancer.oltp_cores IS
+	'cores of transactions, in fractions where there are few cores';
+COMMENT ON COLUMN anago_balancer.oltp_processes IS
+	'sessions and parallel workers that belong to transactions';
+COMMENT ON COLUMN anago_balancer.oltp_cpu IS
+	'CPU time that these took, as a part of the time of their cores, 0 to 1';
+COMMENT ON COLUMN anago_balancer.olap_cores IS
+	'cores of queries';
+COMMENT ON COLUMN anago_balancer.olap_processes IS
+	'sessions and parallel workers that belong to queries';
+COMMENT ON COLUMN anago_balancer.olap_cpu IS
+	'CPU time that these took, as a part of the time of their cores, 0 to 1';
+COMMENT ON COLUMN anago_balancer.shipping_cores IS
+	'cores of log shipping; NULL: there is none';
+COMMENT ON COLUMN anago_balancer.shipping_processes IS
+	'processes that send, receive or replay WAL';
+COMMENT ON COLUMN anago_balancer.shipping_cpu IS
+	'CPU time that these took, as a part of the time of their cores, 0 to 1';
+COMMENT ON COLUMN anago_balancer.transactions IS
+	'processes of transactions that ran or waited, mean over the period; not those that waited for their client or a lock';
+COMMENT ON COLUMN anago_balancer.waiting IS
+	'of these, those that are more than their cores, for each of these cores';
+COMMENT ON COLUMN anago_balancer.freshness IS
+	'part of the changes that is applied, 0 to 1: 1 on a primary, on a standby as anago_freshness()';
+COMMENT ON COLUMN anago_balancer.olap_iowait IS
+	'part of the time, 0 to 1, in which CPUs of queries had nothing to do but to wait for storage';
+COMMENT ON COLUMN anago_balancer.inflight_limit IS
+	'reads that all queries together may have on their way; NULL: no limit of the balancer''s';
+COMMENT ON COLUMN anago_balancer.process_limit IS
+	'processes of these queries that may work at once, one of each at least; NULL: no limit of the balancer''s';
+COMMENT ON COLUMN anago_balancer.placed IS
+	'processes that run on CPUs of their class';
+
+REVOKE ALL ON FUNCTION anago_balancer() FROM PUBLIC;
+REVOKE ALL ON anago_balancer FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION anago_balancer() TO pg_read_all_stats;
+GRANT SELECT ON anago_balancer TO pg_read_all_stats;

@@ -17,6 +17,7 @@
 #include "operators.h"
 #include "ops/ops.h"
 #include "plan/plan.h"
+#include "resource/balancer.h"
 #include "resource/budgets.h"
 #include "resource/freshness.h"
 #include "resource/guard_worker.h"
@@ -34,6 +35,7 @@ _PG_init(void)
 	anago_stats_init();
 	anago_budgets_init();
 	anago_guard_worker_init();
+	anago_balancer_init();
 	anago_freshness_init();
 	anago_device_init();
 	anago_node_init();

@@ -25,6 +25,7 @@
 #include "portability/instr_time.h"
 #include "storage/buf_internals.h"
 #include "storage/fd.h"
+#include "utils/backend_status.h"
 #include "utils/rel.h"
 #include "utils/wait_event.h"
 
@@ -209,6 +210,17 @@ anago_count_read_op(void)
 #define ANAGO_PROC_NUMBER	MyProc->pgprocno
 #define ANAGO_PROC_LXID(proc)	((proc)->lxid)
 #endif
+
+/* One of pgstat_fetch_stat_numbackends() processes, from 1.  16: renamed. */
+static inline const PgBackendStatus *
+anago_backend_status(int number)
+{
+#if PG_VERSION_NUM >= 160000
+	return &pgstat_get_local_beentry_by_index(number)->backendStatus;
+#else
+	return &pgstat_fetch_stat_local_beentry(number)->backendStatus;
+#endif
+}
 
 /* 19: the callback of GetNamedDSMSegment() takes an argument. */
 #if PG_VERSION_NUM >= 190000

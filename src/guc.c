@@ -20,13 +20,23 @@
 #include "compat.h"
 #include "guc.h"
 #include "operators.h"
+#include "resource/actuators.h"
 #include "resource/budgets.h"
 #include "resource/groups.h"
+#include "resource/members.h"
 
 #define ANAGO_MAX_SIM_DELAY	1000
 #define ANAGO_MAX_SIM_LATENCY	1000000
 
 bool		anago_ahead = true;
+char	   *anago_balancer_actuators = "budgets";
+double		anago_balancer_freshness = 0.85;
+double		anago_balancer_olap_cpu = 0.8;
+double		anago_balancer_olap_iowait = 0.1;
+char	   *anago_balancer_oltp = "";
+double		anago_balancer_oltp_waiting = 2.0;
+bool		anago_balancer_on = false;
+int			anago_balancer_period = 1000;
 bool		anago_debug_force = false;
 int			anago_dive_pages = 16;
 bool		anago_enable = false;
@@ -346,6 +356,67 @@ define_server_settings(void)
 							PGC_SUSET, 0, NULL, NULL, NULL);
 }
 
+/* A threshold of HTAL: the published one, within bounds. */
+static void
+define_threshold(const char *name, const char *what, double *variable,
+				 double published, double least, double most)
+{
+	DefineCustomRealVariable(name, what, NULL, variable, published, least, most,
+							 PGC_SIGHUP, 0, NULL, NULL, NULL);
+}
+
+#define DEFINE_THRESHOLD(name, what, variable, field) \
+	define_threshold(name, what, variable, anago_htal_default.field, \
+					 anago_htal_least.field, anago_htal_most.field)
+
+static void
+define_thresholds(void)
+{
+	DEFINE_THRESHOLD("anago.balancer_freshness",
+					 "Sets the part of the changes, from 0 to 1, at which log shipping is favoured when no more is applied.",
+					 &anago_balancer_freshness, freshness);
+	DEFINE_THRESHOLD("anago.balancer_olap_cpu",
+					 "Sets how busy the cores of queries are, from 0 to 1, when there is to be one more.",
+					 &anago_balancer_olap_cpu, olap_cpu);
+	DEFINE_THRESHOLD("anago.balancer_olap_iowait",
+					 "Sets for what part of the time, from 0 to 1, they may wait for storage then.",
+					 &anago_balancer_olap_iowait, olap_iowait);
+	DEFINE_THRESHOLD("anago.balancer_oltp_waiting",
+					 "Sets how many transactions wait for each of their cores when transactions are favoured.",
+					 &anago_balancer_oltp_waiting, waiting);
+}
+
+/* Settings of the balancer. */
+static void
+define_balancer_settings(void)
+{
+	DefineCustomBoolVariable("anago.balancer",
+							 "Divides the cores of the server among transactions, log shipping and queries by what waits.",
+							 "Needs anago in shared_preload_libraries.",
+							 &anago_balancer_on, false,
+							 PGC_SIGHUP, 0, NULL, NULL, NULL);
+
+	DefineCustomStringVariable("anago.balancer_actuators",
+							   "Selects what the balancer does: \"budgets\" of queries, \"affinity\" of processes.",
+							   NULL,
+							   &anago_balancer_actuators, "budgets",
+							   PGC_SIGHUP, GUC_LIST_INPUT, anago_actuators_check, NULL, NULL);
+
+	DefineCustomStringVariable("anago.balancer_oltp",
+							   "Names the sessions that run transactions: role:NAME, application_name:NAME.",
+							   "Where it is empty, all that run no query of anago's.",
+							   &anago_balancer_oltp, "",
+							   PGC_SIGHUP, GUC_LIST_INPUT, anago_members_check, NULL, NULL);
+
+	DefineCustomIntVariable("anago.balancer_period",
+							"Sets the time between two decisions of the balancer.",
+							NULL,
+							&anago_balancer_period, 1000, ANAGO_MIN_PERIOD, ANAGO_MAX_PERIOD,
+							PGC_SIGHUP, GUC_UNIT_MS, NULL, NULL, NULL);
+
+	define_thresholds();
+}
+
 /* Settings for tests. */
 static void
 define_test_settings(void)
@@ -416,6 +487,7 @@ anago_guc_init(void)
 {
 	define_user_settings();
 	define_server_settings();
+	define_balancer_settings();
 	define_test_settings();
 	MarkGUCPrefixReserved("anago");
 }

@@ -51,6 +51,10 @@ typedef enum AnagoNuma
 #define ANAGO_MAX_SHARE			10000
 #define ANAGO_DEFAULT_SHARE		100
 
+/* Bounds of anago.balancer_period, in ms. */
+#define ANAGO_MIN_PERIOD		100
+#define ANAGO_MAX_PERIOD		60000
+
 /* Most rows that one plan node holds back: bound of anago.max_rows_ahead. */
 #define ANAGO_MAX_ROWS_AHEAD	65536
 
@@ -64,6 +68,14 @@ typedef enum AnagoNuma
 #define ANAGO_MAX_SIM_PARALLEL	1024
 
 extern PGDLLIMPORT bool anago_ahead;
+extern PGDLLIMPORT char *anago_balancer_actuators;
+extern PGDLLIMPORT double anago_balancer_freshness;
+extern PGDLLIMPORT double anago_balancer_olap_cpu;
+extern PGDLLIMPORT double anago_balancer_olap_iowait;
+extern PGDLLIMPORT char *anago_balancer_oltp;
+extern PGDLLIMPORT double anago_balancer_oltp_waiting;
+extern PGDLLIMPORT bool anago_balancer_on;
+extern PGDLLIMPORT int anago_balancer_period;	/* ms */
 extern PGDLLIMPORT bool anago_debug_force;
 extern PGDLLIMPORT int anago_dive_pages;	/* 0: statistics alone */
 extern PGDLLIMPORT bool anago_enable;
