@@ -226,6 +226,7 @@ select anago_plan('select count(pad) from dv_parts where ord between 8000 and 12
 select anago_same('select * from dv_parts where ord between 8000 and 12000');
 reset enable_seqscan;
 set plan_cache_mode = force_generic_plan;
+-- what a generic plan does not know is a risk (risk.sql)
 prepare dv_p(int) as select count(pad) from dv_ord join dv_line on ord = id where c between $1 and $1 + 299;
 select anago_plan('execute dv_p(0)');
 execute dv_p(0);

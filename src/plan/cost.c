@@ -38,6 +38,7 @@
 #include "compat_plan.h"
 #include "plan/memo.h"
 #include "plan/price.h"
+#include "plan/risk.h"
 
 /*
  * Settings of costs beyond all measure lead to infinite ones, and the difference
@@ -151,6 +152,32 @@ anago_own_rows(const Path *outer)
 	return outer->rows;
 }
 
+/* Is there a partial path that gives an outer path's rows for no more? */
+static bool
+is_divided(const Path *outer)
+{
+	return outer->parent->partial_pathlist != NIL &&
+		((Path *) linitial(outer->parent->partial_pathlist))->total_cost <=
+		outer->total_cost;
+}
+
+/* Of these paths, is there one that costs less and asks for no more? */
+bool
+anago_is_beaten(const Path *path, const List *pathlist)
+{
+	ListCell   *lc;
+
+	foreach(lc, pathlist)
+	{
+		const Path *other = lfirst(lc);
+
+		if (!anago_is_path(other) && other->total_cost < path->total_cost &&
+			bms_is_subset(PATH_REQ_OUTER(other), PATH_REQ_OUTER(path)))
+			return true;
+	}
+	return false;
+}
+
 /* What the probes of core's nestloop cost. */
 static AnagoProbesCost
 probes_of(PlannerInfo *root, const AnagoPathStep *step, const NestPath *nest)
@@ -160,7 +187,12 @@ probes_of(PlannerInfo *root, const AnagoPathStep *step, const NestPath *nest)
 	AnagoProbesCost cost;
 
 	cost.loops = cost.whole = Max(outer->rows, 1.0);
+	cost.beaten = anago_hash_beats(nest) ||
+		anago_is_beaten(&nest->jpath.path, nest->jpath.path.parent->pathlist);
+	cost.divided = is_divided(outer);
 	cost.probes = Max(0.0, nest->jpath.path.total_cost - outer->total_cost);
+	cost.risk = anago_may_dive(cost.probes) ?
+		anago_rows_risk(root, outer->parent->relids) : 1.0;
 
 	/* Probes that stop at the first match cost less than whole ones. */
 	if (cost.loops * inner > cost.probes)

@@ -308,11 +308,10 @@ entries_of_group(const IndexOptInfo *index, const WalkShape *shape,
 	*blocks = 1;
 	if (index->unique && shape->nequal >= index->nkeycolumns)
 		return believed > 1 ? 1 : 0;
-	if (!anago_survey_groups(index->indexoid, index->pages, shape->nequal, &groups) ||
-		(believed >= groups.low && believed <= groups.high))
+	if (!anago_survey_groups(index->indexoid, index->pages, shape->nequal, &groups))
 		return 0;
 	*blocks = groups.blocks;
-	return groups.entries;
+	return believed >= groups.low && believed <= groups.high ? 0 : groups.entries;
 }
 
 static void
@@ -331,11 +330,11 @@ dive_for_groups(PlannerInfo *root, const IndexPath *ipath,
 		return;
 	believed = ipath->indexselectivity * index->rel->tuples / within;
 	entries = entries_of_group(index, shape, believed, &blocks);
-	if (entries <= 0 || believed <= 0)
+	dive->known = entries > 0 && believed > 0;
+	dive->blocks = Max(Min(blocks, (dive->known ? entries : believed) * within), 1.0);
+	if (!dive->known)
 		return;
-	dive->known = true;
 	dive->entries = entries * within;
-	dive->blocks = Max(Min(blocks, dive->entries), 1.0);
 	dive->ratio = entries / believed;
 	facts->group = entries;
 }

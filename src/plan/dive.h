@@ -18,8 +18,8 @@ typedef struct AnagoDive
 	bool		known;			/* and something else than core believes */
 	double		entries;		/* that a probe finds, and that satisfy all
 								 * conditions that the index checks */
-	double		blocks;			/* of the heap that these lead to; a range scan:
-								 * 0, unknown */
+	double		blocks;			/* of the heap that these lead to, also where
+								 * their number is as core believes; 0: unknown */
 	double		ratio;			/* of entries to what core believes */
 	double		join_ratio;		/* of rows of the join to what core believes, as
 								 * far as this index knows */

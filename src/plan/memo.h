@@ -26,6 +26,7 @@ typedef struct AnagoProbes
 {
 	bool		known;
 	List	   *steps;
+	double		risk;			/* of its own rows (risk.c); 0: not asked */
 } AnagoProbes;
 
 typedef struct AnagoMemo

@@ -219,6 +219,7 @@ extern Cost anago_cost_looks(PlannerInfo *root, AnagoPathStep *step,
 extern void anago_keep_order(PlannerInfo *root, AnagoPath *path, List *pathkeys,
 							 const Path *outer);
 extern double anago_own_rows(const Path *outer);
+extern bool anago_is_beaten(const Path *path, const List *pathlist);
 extern double anago_parallel_divisor(int workers);
 extern Cost anago_work_of(const AnagoPath *path);
 extern int	anago_workers_for(Cost work);

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * price.c
- *	  What the work of one step costs.
+ *	  What the work of one step costs; that of a scan alone: scanprice.c.
  *
  * A pipeline does what core's nestloops over the same index scans do, so that
  * it costs what they cost, but for the time spent waiting for pages at
@@ -17,7 +17,8 @@
  * a page that is met again as free.  We add, for each row beyond the first of
  * a page, 20 operators, 0.05: without that an index scan of most rows of a
  * cached table looks as cheap as a bitmap scan or a sequential scan, which are
- * 1.4 to 2.6 times as fast (TPC-H Q1, Q3, Q6).
+ * 1.4 to 2.6 times as fast (TPC-H Q1, Q3, Q6).  Where shared buffers do not hold the
+ * pages until then, it is copied out of the kernel's cache again; see waits.c.
  *
  * For a step of a join the pages of all its probes count together, as probes
  * overlap, and each once.  Where they are so few that they are in shared
@@ -50,10 +51,8 @@
 #include "compat.h"
 #include "plan/memo.h"
 #include "plan/price.h"
+#include "plan/risk.h"
 #include "plan/waits.h"
-
-/* CPU cost of coming back to a page for one more row: in operators. */
-#define ANAGO_VISIT_OPERATORS	20.0
 
 /*
  * A step's table and index that are small: in blocks, and as a share of
@@ -94,15 +93,15 @@ filter_cost(PlannerInfo *root, IndexPath *ipath)
 	return cost;
 }
 
-static double
-tuples_fetched(const IndexPath *ipath)
+double
+anago_tuples_fetched(const IndexPath *ipath)
 {
 	return clamp_row_est(ipath->indexselectivity * ipath->path.parent->tuples);
 }
 
 /* CPU share of an index path's run cost, if it finds so many tuples and rows. */
-static Cost
-cpu_cost_of(PlannerInfo *root, IndexPath *ipath, double tuples, double rows)
+Cost
+anago_cpu_of(PlannerInfo *root, IndexPath *ipath, double tuples, double rows)
 {
 	QualCost	quals = filter_cost(root, ipath);
 	Cost		per_entry = cpu_index_tuple_cost +
@@ -116,12 +115,12 @@ cpu_cost_of(PlannerInfo *root, IndexPath *ipath, double tuples, double rows)
 static Cost
 cpu_cost(PlannerInfo *root, IndexPath *ipath)
 {
-	return cpu_cost_of(root, ipath, tuples_fetched(ipath), ipath->path.rows);
+	return anago_cpu_of(root, ipath, anago_tuples_fetched(ipath), ipath->path.rows);
 }
 
 /* Core's charge for the pages of one scan, or probe, of one table. */
-static Cost
-probe_io(PlannerInfo *root, IndexPath *ipath)
+Cost
+anago_probe_io(PlannerInfo *root, IndexPath *ipath)
 {
 	Cost		run = ipath->path.total_cost - ipath->path.startup_cost;
 
@@ -129,101 +128,11 @@ probe_io(PlannerInfo *root, IndexPath *ipath)
 }
 
 /* Of the rows, those for which the table must be visited. */
-static double
-part_visited(const IndexPath *ipath)
+double
+anago_part_visited(const IndexPath *ipath)
 {
 	return ipath->path.pathtype == T_IndexOnlyScan ?
 		1.0 - ipath->path.parent->allvisfrac : 1.0;
-}
-
-/* What core charges for the pages of one unparameterized index scan. */
-typedef struct ScanIo
-{
-	Cost		random;			/* pages at random places */
-	Cost		sequential;		/* pages of the heap in order */
-	double		correlated;		/* 0 to 1: the square of the correlation */
-} ScanIo;
-
-/* The same of the heap alone, by core's formula: in no order, and in order. */
-static void
-heap_io(PlannerInfo *root, const IndexPath *ipath, Selectivity selectivity,
-		Cost *worst, Cost *best)
-{
-	const RelOptInfo *rel = ipath->path.parent;
-	double		visited = part_visited(ipath);
-	double		random_page;
-	double		seq_page;
-
-	anago_page_costs(rel, &random_page, &seq_page);
-	*worst = random_page * visited *
-		index_pages_fetched(clamp_row_est(selectivity * rel->tuples), rel->pages,
-							(double) ipath->indexinfo->pages, root);
-	*best = seq_page * visited * ceil(selectivity * rel->pages);
-}
-
-/* Pages of the index, all at random places as core sees it. */
-static Cost
-index_io(const IndexPath *ipath, Selectivity selectivity)
-{
-	double		random_page;
-
-	anago_page_costs(ipath->path.parent, &random_page, NULL);
-	return ceil(selectivity * ipath->indexinfo->pages) * random_page;
-}
-
-/*
- * How core's `io` came about.  It interpolates by the square of the
- * correlation between a random and a sequential price; so do we, backwards.
- */
-static void
-split_scan_io(PlannerInfo *root, const IndexPath *ipath, Cost io, ScanIo *split)
-{
-	Cost		of_heap = io - index_io(ipath, ipath->indexselectivity);
-	Cost		worst;
-	Cost		best;
-
-	heap_io(root, ipath, ipath->indexselectivity, &worst, &best);
-	split->correlated = of_heap <= 0 || worst <= best ? 0 :
-		Max(0.0, Min(1.0, (worst - of_heap) / (worst - best)));
-	split->sequential = Min(Max(of_heap, 0), split->correlated * best);
-	split->random = io - split->sequential;
-}
-
-/* What it would charge for as many entries as the index says. */
-static void
-scan_io_of(PlannerInfo *root, const IndexPath *ipath, Selectivity selectivity,
-		   double correlated, ScanIo *split)
-{
-	Cost		worst;
-	Cost		best;
-
-	heap_io(root, ipath, selectivity, &worst, &best);
-	best = Min(best, worst);
-	split->correlated = correlated;
-	split->sequential = correlated * best;
-	split->random = index_io(ipath, selectivity) + (1 - correlated) * worst;
-}
-
-/* Visits of one scan that lead to a page again, in no order. */
-static Cost
-visit_cpu(const IndexPath *ipath, const ScanIo *io, double random_page,
-		  double tuples)
-{
-	double		visits = tuples * part_visited(ipath) * (1.0 - io->correlated);
-
-	return Max(0.0, visits - anago_pages_for(io->random, random_page)) *
-		ANAGO_VISIT_OPERATORS * cpu_operator_cost;
-}
-
-bool
-anago_scan_may_gain(const IndexPath *ipath)
-{
-	const Path *path = &ipath->path;
-	double		random_page;
-
-	anago_page_costs(path->parent, &random_page, NULL);
-	return path->total_cost - path->startup_cost >
-		random_page * (ANAGO_SETUP_PAGES + ANAGO_DEPENDENT_READS);
 }
 
 /*
@@ -233,8 +142,8 @@ anago_scan_may_gain(const IndexPath *ipath)
  * to it, but may to any other.  Core's processes share the waits of a partial
  * nestloop: the more core is wrong the more do ours, or the partial one would win.
  */
-static AnagoPrice
-settle(const AnagoPrice *believed, const AnagoPrice *dived)
+AnagoPrice
+anago_settle(const AnagoPrice *believed, const AnagoPrice *dived)
 {
 	AnagoPrice	price = *dived;
 
@@ -255,61 +164,34 @@ settle(const AnagoPrice *believed, const AnagoPrice *dived)
  * Core's charge for pages that are in memory already, less the CPU time that they
  * take: nothing that a further process would help with.
  */
-static Cost
-resident_cost(const RelOptInfo *rel, Cost io)
+Cost
+anago_resident_of(const RelOptInfo *rel, Cost io)
 {
 	return Max(0.0, io - anago_page_cpu(rel, io));
 }
 
-/* A scan that finds so many tuples. */
-static AnagoPrice
-price_scan(const AnagoPathStep *step, Cost cpu, const ScanIo *io, double tuples,
-		   double cold)
-{
-	const RelOptInfo *rel = step->ipath->path.parent;
-	double		random_page;
-	Cost		waits = io->random * cold;
-	Cost		work;
-	Cost		waited = anago_overlapped(rel, waits, &work);
-	AnagoPrice	price;
-
-	anago_page_costs(rel, &random_page, NULL);
-	work += visit_cpu(step->ipath, io, random_page, tuples);
-	price.core = cpu + io->sequential + io->random;
-	price.ours = price.core - waits + waited + work;
-	price.shared = cpu + work;
-	price.resident = resident_cost(rel, io->random - waits);
-	return price;
-}
-
 /*
- * No less than a bitmap scan would cost of the same rows, which prefetches: unless
- * that is more than core's index scan.  Both find so many times what core believes.
+ * What is added is CPU time, of which each process has a part.  Core's processes share
+ * the waits of a partial plan as well; if there is such a plan, ours must stay below
+ * it, too.
  */
-static void
-respect_bitmap(PlannerInfo *root, const AnagoPathStep *step, double times,
-			   AnagoPrice *price)
+void
+anago_charge(AnagoPrice *price, Cost extra, const AnagoCoreRival *core)
 {
-	Cost		bitmap = anago_bitmap_price(root, step->ipath, step->cold);
-	Cost		run = (bitmap - step->ipath->path.startup_cost) * Min(times, 1.0);
+	double		divisor = anago_parallel_divisor(max_parallel_workers_per_gather);
+	Cost		most = core->cost * (1.0 - ANAGO_TOKEN);
+	Cost		added = core->beaten ? extra : Min(extra, most - price->ours);
+	Cost		partial;
 
-	price->ours = Max(price->ours, Min(run, price->core));
-}
-
-/* The same with what the index says. */
-static AnagoPrice
-price_dived_scan(PlannerInfo *root, const AnagoPathStep *step, double correlated)
-{
-	IndexPath  *ipath = step->ipath;
-	double		tuples = clamp_row_est(step->dive.entries);
-	ScanIo		io;
-
-	scan_io_of(root, ipath,
-			   Min(tuples / Max(ipath->path.parent->tuples, 1.0), 1.0),
-			   correlated, &io);
-	return price_scan(step, cpu_cost_of(root, ipath, tuples,
-										ipath->path.rows * step->dive.ratio),
-					  &io, tuples, step->cold);
+	if (added <= 0)
+		return;
+	partial = price->ours - price->shared * (1.0 - 1.0 / divisor);
+	partial = core->divided ? Max(partial, Min(partial + added / divisor, most / divisor)) :
+		partial + added / divisor;
+	price->ours += added;
+	price->shared = divisor > 1.0 ?
+		Min((price->ours - partial) / (1.0 - 1.0 / divisor), price->ours) :
+		price->shared + added;
 }
 
 double
@@ -320,63 +202,6 @@ anago_step_cold(PlannerInfo *root, const AnagoPathStep *step)
 	return step->facts->cold;
 }
 
-AnagoPrice
-anago_price_scan(PlannerInfo *root, AnagoPathStep *step)
-{
-	const Path *path = &step->ipath->path;
-	Cost		run = path->total_cost - path->startup_cost;
-	Cost		io = probe_io(root, step->ipath);
-	ScanIo		split;
-	AnagoPrice	price;
-
-	step->cold = anago_step_cold(root, step);
-	split_scan_io(root, step->ipath, io, &split);
-	price = price_scan(step, run - io, &split, tuples_fetched(step->ipath), step->cold);
-	respect_bitmap(root, step, 1.0, &price);
-	anago_dive(root, step->ipath, step->facts, run, NULL, &step->dive);
-	if (step->dive.known)
-	{
-		AnagoPrice	dived = price_dived_scan(root, step, split.correlated);
-
-		respect_bitmap(root, step, step->dive.entries / Max(tuples_fetched(step->ipath), 1.0),
-					   &dived);
-		price = settle(&price, &dived);
-	}
-	return price;
-}
-
-Cost
-anago_resident_cost(PlannerInfo *root, const AnagoPathStep *step)
-{
-	IndexPath  *ipath = step->ipath;
-	ScanIo		split;
-
-	split_scan_io(root, ipath, probe_io(root, ipath), &split);
-	return resident_cost(ipath->path.parent, split.random *
-						 (1.0 - anago_step_cold(root, step)));
-}
-
-double
-anago_entries_of(const AnagoPathStep *step)
-{
-	return step->dive.known ? step->dive.entries : tuples_fetched(step->ipath);
-}
-
-AnagoPrice
-anago_price_fraction(PlannerInfo *root, const AnagoPathStep *step, double fraction,
-					 double cold)
-{
-	IndexPath  *ipath = step->ipath;
-	double		tuples = fraction * anago_entries_of(step);
-	ScanIo		io;
-
-	split_scan_io(root, ipath, probe_io(root, ipath), &io);
-	scan_io_of(root, ipath, tuples / Max(ipath->path.parent->tuples, 1.0),
-			   io.correlated, &io);
-	return price_scan(step, cpu_cost_of(root, ipath, tuples,
-										ipath->path.rows * fraction), &io, tuples, cold);
-}
-
 /*
  * Of what core charges for the pages of all probes of a step, the part that a
  * cold cache would wait for: no page is waited for twice.  Core counts more
@@ -385,7 +210,7 @@ anago_price_fraction(PlannerInfo *root, const AnagoPathStep *step, double fracti
 static Cost
 waits_of_step(const IndexPath *ipath, Cost io, double random_page)
 {
-	double		pages = ipath->path.parent->pages * part_visited(ipath) +
+	double		pages = ipath->path.parent->pages * anago_part_visited(ipath) +
 		ipath->indexinfo->pages;
 
 	return Min(io, pages * random_page);
@@ -441,7 +266,7 @@ add_table(const IndexPath *ipath, Cost io, double cold, ProbedPages *sum)
 	waited = anago_overlapped(rel, waits, &work);
 	sum->work += work;
 	sum->saved += waits - waited - work;
-	sum->resident += resident_cost(rel, io - waits);
+	sum->resident += anago_resident_of(rel, io - waits);
 }
 
 Cost
@@ -454,7 +279,7 @@ anago_step_io(PlannerInfo *root, const AnagoPathStep *step)
 	{
 		facts->io = 0;
 		foreach(lc, anago_step_ipaths(step))
-			facts->io += probe_io(root, lfirst(lc));
+			facts->io += anago_probe_io(root, lfirst(lc));
 	}
 	return facts->io;
 }
@@ -502,8 +327,25 @@ probed_pages(PlannerInfo *root, const AnagoPathStep *step,
 	if (!step->has_arms)
 		sum.saved = -cost->whole * Max(more_than_core(step), 0);
 	foreach(lc, step->members)
-		add_table(lfirst(lc), cost->whole * probe_io(root, lfirst(lc)), cold, &sum);
+		add_table(lfirst(lc), cost->whole * anago_probe_io(root, lfirst(lc)), cold, &sum);
 	return sum;
+}
+
+/* What shared buffers do not hold of the pages that all probes come to, a leaf and blocks each. */
+static Cost
+copied_again(const AnagoPathStep *step, const AnagoProbesCost *cost)
+{
+	const IndexPath *ipath = step->ipath;
+	double		visits = cost->whole *
+		(1.0 + Max(step->dive.blocks, 1.0) * anago_part_visited(ipath));
+	double		random_page;
+
+	if (step->several != NULL)
+		return 0;
+	anago_page_costs(ipath->path.parent, &random_page, NULL);
+	return anago_copied_again(visits, anago_pages_for(waits_of_step(ipath, cost->io,
+																	random_page),
+													  random_page));
 }
 
 static AnagoPrice
@@ -555,16 +397,46 @@ dived_step(PlannerInfo *root, const AnagoPathStep *step,
 	pages = index_pages_fetched(Max(leaves, 1.0) * loops, index->pages,
 								index->pages, root) +
 		index_pages_fetched(Max(blocks, 1.0) * loops, rel->pages,
-							index->pages, root) * part_visited(ipath);
+							index->pages, root) * anago_part_visited(ipath);
 	cost.loops = loops;
+	cost.risk = core->risk;
+	cost.beaten = core->beaten;
+	cost.divided = core->divided;
 	cost.whole = core->whole * loops / core->loops;
 	cost.io = cost.whole / loops * pages * random_page;
 	cost.probes = cost.io + cost.whole *
-		cpu_cost_of(root, ipath, entries, ipath->path.rows * step->dive.ratio) +
+		anago_cpu_of(root, ipath, entries, ipath->path.rows * step->dive.ratio) +
 		/* descents, and the join's conditions */
 		(core->probes - core->whole *
 		 (ipath->path.total_cost - ipath->path.startup_cost)) * loops / core->loops;
 	return cost;
+}
+
+/* If there are so many rows to probe for, what our step takes with all its copies. */
+static Cost
+price_of_loops(PlannerInfo *root, const AnagoPathStep *step,
+			   const AnagoProbesCost *core, double loops, Cost setup)
+{
+	AnagoProbesCost cost = dived_step(root, step, core, loops);
+
+	return price_step(root, step, &cost, setup).ours + copied_again(step, &cost);
+}
+
+/*
+ * There may be more rows than core believes; what index dives see more is in the price
+ * already.  The rival is a hash join, which has read the table.
+ */
+static Cost
+risk_of_step(PlannerInfo *root, const AnagoPathStep *step,
+			 const AnagoProbesCost *core, double own_loops, Cost setup)
+{
+	double		feared = Min(own_loops, core->loops) * core->risk;
+
+	if (feared <= own_loops)
+		return 0;
+	return anago_price_of_risk(price_of_loops(root, step, core, own_loops, setup),
+							   price_of_loops(root, step, core, feared, setup),
+							   (feared - own_loops) * anago_hashed_row_cost());
 }
 
 AnagoPrice
@@ -572,6 +444,8 @@ anago_price_step(PlannerInfo *root, AnagoPathStep *step,
 				 const AnagoProbesCost *core, double own_loops, Cost setup,
 				 SpecialJoinInfo *sjinfo)
 {
+	AnagoCoreRival rival = {core->probes, core->beaten, core->divided};
+	AnagoProbesCost cost = *core;
 	AnagoPrice	price;
 
 	step->cold = anago_step_cold(root, step);
@@ -582,10 +456,13 @@ anago_price_step(PlannerInfo *root, AnagoPathStep *step,
 	anago_dive(root, step->ipath, step->facts, core->probes, sjinfo, &step->dive);
 	if (step->dive.known || own_loops != core->loops)
 	{
-		AnagoProbesCost cost = dived_step(root, step, core, own_loops);
-		AnagoPrice	dived = price_step(root, step, &cost, setup);
+		AnagoPrice	dived;
 
-		price = settle(&price, &dived);
+		cost = dived_step(root, step, core, own_loops);
+		dived = price_step(root, step, &cost, setup);
+		price = anago_settle(&price, &dived);
 	}
+	anago_charge(&price, copied_again(step, &cost) +
+				 risk_of_step(root, step, core, own_loops, setup), &rival);
 	return price;
 }

@@ -26,6 +26,9 @@ typedef struct AnagoPrice
 typedef struct AnagoProbesCost
 {
 	double		loops;
+	double		risk;			/* so many times as many there may be (risk.c) */
+	bool		beaten;			/* core has something cheaper than its nestloop */
+	bool		divided;		/* core has a partial path of these rows, too */
 	double		whole;			/* fewer, if they stop at the first match: whole
 								 * ones that cost as much */
 	Cost		probes;
@@ -61,5 +64,38 @@ extern Cost anago_resident_cost(PlannerInfo *root, const AnagoPathStep *step);
 extern AnagoPrice anago_price_step(PlannerInfo *root, AnagoPathStep *step,
 								   const AnagoProbesCost *core, double own_loops,
 								   Cost setup, SpecialJoinInfo *sjinfo);
+
+/* ---- shared by price.c and scanprice.c ---- */
+
+/* Of core's index path: tuples, CPU share of its run cost for so many, charge for pages. */
+extern double anago_tuples_fetched(const IndexPath *ipath);
+extern Cost anago_cpu_of(PlannerInfo *root, IndexPath *ipath, double tuples, double rows);
+extern Cost anago_probe_io(PlannerInfo *root, IndexPath *ipath);
+
+/* Of the rows, those for which the table must be visited. */
+extern double anago_part_visited(const IndexPath *ipath);
+
+/*
+ * Core's charge for pages that are in memory already, less the CPU time that they
+ * take: nothing that a further process would help with.
+ */
+extern Cost anago_resident_of(const RelOptInfo *rel, Cost io);
+
+/* One price out of two: by core's estimates, and by what the index says. */
+extern AnagoPrice anago_settle(const AnagoPrice *believed, const AnagoPrice *dived);
+
+/* Core's plan for the same work. */
+typedef struct AnagoCoreRival
+{
+	Cost		cost;
+	bool		beaten;			/* there is a cheaper path of core's */
+	bool		divided;		/* core has a partial path for it */
+} AnagoCoreRival;
+
+/*
+ * Add to our price what that plan suffers as well but is not priced for: unless it
+ * is beaten, ours must not lose to it.
+ */
+extern void anago_charge(AnagoPrice *price, Cost extra, const AnagoCoreRival *core);
 
 #endif							/* ANAGO_PRICE_H */

@@ -35,6 +35,12 @@
  * ours stays below.  It is never below a tenth of seq_page_cost, whatever a
  * calibration says.
  *
+ * A page that is met again costs a visit: 20 operators, 0.05, where shared buffers
+ * hold all pages that are met until then.  Core takes what fits in effective_cache_size
+ * to be free of cost, which is mostly the kernel's cache.  Of that, a page is copied each time: another
+ * 120 operators, 0.3, or 4.5 us, in which a victim is evicted, too.  With 128 MB of
+ * shared_buffers, 2.1 million visits of the 67,000 pages of a table made 1.6 million copies.
+ *
  * Bitmap scans prefetch: as many pages as effective_io_concurrency says, and before
  * that sorted.  Where they have as many reads in flight as we, they were 1.1 to 1.8
  * times as fast, by their order.  Core does not price that.  We price ours in relation to it:
@@ -46,6 +52,7 @@
 
 #include <math.h>
 
+#include "miscadmin.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
@@ -59,6 +66,10 @@
 
 /* CPU cost of a page whose read overlaps with others: in operators. */
 #define PAGE_OPERATORS		50.0
+
+/* The same of a page met again, and of its copy from the kernel's cache. */
+#define VISIT_OPERATORS		20.0
+#define COPY_OPERATORS		120.0
 
 /* What a page of core's scans costs besides reading it, and what that takes. */
 #define CPU_UNITS			0.7
@@ -205,6 +216,20 @@ anago_page_cpu(const RelOptInfo *rel, Cost io)
 	const Storage *storage = storage_of(rel);
 
 	return overlapping_pages(storage, io) * storage->page_cpu;
+}
+
+Cost
+anago_again_cpu(double visits, double pages)
+{
+	return Max(0.0, visits - pages) * VISIT_OPERATORS * cpu_operator_cost;
+}
+
+Cost
+anago_copied_again(double visits, double pages)
+{
+	double		missed = pages <= NBuffers ? 0 : 1.0 - NBuffers / pages;
+
+	return Max(0.0, visits - pages) * missed * COPY_OPERATORS * cpu_operator_cost;
 }
 
 double

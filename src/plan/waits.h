@@ -28,6 +28,13 @@ extern double anago_gain(const RelOptInfo *rel);
 extern Cost anago_overlapped(const RelOptInfo *rel, Cost io, Cost *cpu);
 extern Cost anago_page_cpu(const RelOptInfo *rel, Cost io);
 
+/*
+ * CPU time of visits that lead to some pages more than once each, if shared
+ * buffers hold these; and what is added where they do not.
+ */
+extern Cost anago_again_cpu(double visits, double pages);
+extern Cost anago_copied_again(double visits, double pages);
+
 /* Of core's charge for pages, the least share that both together may be. */
 extern double anago_least_share(const RelOptInfo *rel);
 
