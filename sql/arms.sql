@@ -98,7 +98,10 @@ select arms_same('select o.id, i.id from o join i on ' || string_agg(format('i.a
 
 -- what is shown
 select anago_plan('select o.id, i.id from o left join i on (i.a = o.x or i.b = o.y) and i.c = o.z where o.k = 3');
-select line from anago_explain('analyze, costs off, timing off, summary off, buffers off',
+-- (entries of dead rows are there until a scan marks them: not as long as another session
+-- may see these)
+select regexp_replace(line, 'Entries: 4\d+', 'Entries: N') as line
+	from anago_explain('analyze, costs off, timing off, summary off, buffers off',
 	'select o.id, i.id from o join i on i.a = o.x or i.b = o.y where o.k = 3', false) line where line ~ '(Step|Probes|Index Scan|Filter)';
 select line from anago_explain('costs off, format yaml',
 	'select o.id, i.id from o join i on i.a = o.x or i.b = o.y where o.k = 3', false) line
