@@ -182,6 +182,25 @@ my $parts = seen(q{select string_agg(round(had)::text, ' ') from (select avg(n) 
 cmp_ok(abs($parts - 20), '<=', 2, 'it has as much as one of a single process');
 stop_all();
 
+# --- a statement that is older than the settings ---
+
+# Its workers are given what it knows, which holds for nobody else.
+{
+	my $session = Anago::session($node, %sim, 'max_parallel_workers_per_gather' => 2);
+
+	seen('select pg_advisory_lock(1)');
+	Anago::start($session, q{do $$ begin perform pg_advisory_lock(1);
+		perform sum(length(a.pad) + b.v) from a join b on b.aid = a.id where a.k >= 0; end $$});
+	ok(defined until_true('select count(*) = 1 from pg_locks where not granted'), 'a statement waits');
+	limit('server_inflight_reads', 13);
+	ok(defined until_true('select inflight_limit = 13 from anago_budget()'), 'meanwhile the limit is another');
+	seen('select pg_advisory_unlock(1)');
+	ok(defined until_true('select count(*) > 1 from anago_activity'), 'it has begun workers');
+	is(seen('select inflight_limit from anago_budget()'), 13, 'they leave the limit as it is');
+	push @running, $session;
+	stop_all();
+}
+
 # --- shares ---
 
 for my $share (1, 2, 4, 8)

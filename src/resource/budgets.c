@@ -27,6 +27,7 @@
  */
 #include "postgres.h"
 
+#include "access/parallel.h"
 #include "access/transam.h"
 #include "miscadmin.h"
 #include "pgstat.h"
@@ -268,12 +269,15 @@ set_limits(AnagoBudgets *budgets, int limit, int per_second, int processes, Time
 	pg_atomic_write_u64(&budgets->set_at, at);
 }
 
-/* NULL: _PG_init() is not that far. */
+/*
+ * NULL: _PG_init() is not that far.  A parallel worker is given its leader's settings, by
+ * way of their defaults, and the leader's statement may be older than the latest of them.
+ */
 static AnagoBudgets *
 budgets_to_set(void)
 {
-	return own_budgets != NULL && IsUnderPostmaster && piece.memory != NULL ?
-		piece.memory : own_budgets;
+	return own_budgets != NULL && IsUnderPostmaster && !IsParallelWorker() &&
+		piece.memory != NULL ? piece.memory : own_budgets;
 }
 
 /*

@@ -19,6 +19,7 @@
 #include "utils/memutils.h"
 
 #include "resource/budgets.h"
+#include "resource/groups.h"
 #include "resource/level.h"
 
 /* A part of a read counts as one. */
@@ -75,10 +76,10 @@ wants_within(AnagoSlot *slot, int kinds)
 	for (int kind = 0; kind < kinds; kind++)
 	{
 		uint32		number = pg_atomic_read_u32(&slot->group[kind]);
-		AnagoGroup *group = &anago_budgets->groups.groups[number - 1];
+		AnagoGroup *group = number > 0 ? &anago_budgets->groups.groups[number - 1] : NULL;
 		double		level;
 
-		if (number == 0 || pg_atomic_read_u32(&group->limit) == 0)
+		if (anago_group_limit(group) == 0)
 			continue;
 		level = anago_read_double(&group->division.level);
 		if (level * anago_slot_weight(slot) < wants)
