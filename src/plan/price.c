@@ -180,7 +180,9 @@ anago_charge(AnagoPrice *price, Cost extra, const AnagoCoreRival *core)
 {
 	double		divisor = anago_parallel_divisor(max_parallel_workers_per_gather);
 	Cost		most = core->cost * (1.0 - ANAGO_TOKEN);
-	Cost		added = core->beaten ? extra : Min(extra, most - price->ours);
+	/* processes can share no more than all, so that this bounds the partial path, too */
+	Cost		added = core->beaten && !core->divided ? extra :
+		Min(extra, most - price->ours);
 	Cost		partial;
 
 	if (added <= 0)
