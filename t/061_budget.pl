@@ -277,9 +277,21 @@ limit('group_inflight_reads', q{''});
 ok(defined until_true("select min(in_flight) > 50 and count(allowed) = 0 from anago_activity"), 'no limit any more');
 stop_all();
 
+# A session of a role that is renamed.
+limit('group_inflight_reads', q{'role:G2=3'});
+start_as('g2');
+ok(defined until_true('select min(in_flight) > 50 from anago_activity'), 'a name that is not its own is none of its business');
+seen('select pg_cancel_backend(pid) from anago_activity');
+Anago::finish($running[0]);
+seen('alter role g2 rename to "G2"');
+Anago::start($running[0], $long);
+ok(defined until_true('select sum(in_flight) between 1 and 3 and min(allowed) = 3 from anago_activity'), 'its new name is');
+stop_all();
+seen('alter role "G2" rename to g2');
+
 # There are places for so many names.
 my $said = -s $node->logfile;
-limit('group_inflight_reads', join(', ', map { "'role:many$_=9'" } 1 .. 31));
+limit('group_inflight_reads', join(', ', map { "'role:many$_=9'" } 1 .. 30));
 ok($node->wait_for_log(qr/1 limits of anago.group_inflight_reads are not in force/, $said),
 	'a name for which there is no place is spoken of');
 limit('group_inflight_reads', q{''});

@@ -10,8 +10,10 @@
 #include "commands/dbcommands.h"
 #include "miscadmin.h"
 #include "utils/guc.h"
+#include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/syscache.h"
 #include "utils/varlena.h"
 
 #include "compat.h"
@@ -305,9 +307,29 @@ know(AnagoGroupKind kind, char *name)
 		pfree(name);
 }
 
+/* A role or a database may be renamed. */
+static void
+forget_names(Datum arg, int cacheid, uint32 hashvalue)
+{
+	known_user = InvalidOid;
+}
+
+static void
+watch_names(void)
+{
+	static bool watched = false;
+
+	if (watched)
+		return;
+	CacheRegisterSyscacheCallback(AUTHOID, forget_names, (Datum) 0);
+	CacheRegisterSyscacheCallback(DATABASEOID, forget_names, (Datum) 0);
+	watched = true;
+}
+
 void
 anago_groups_begin(void)
 {
+	watch_names();
 	if (known_user != GetUserId())
 	{
 		know(ANAGO_GROUP_ROLE, GetUserNameFromId(GetUserId(), true));
