@@ -23,6 +23,7 @@
 #include "postgres.h"
 
 #include "access/genam.h"
+#include "access/htup_details.h"
 #include "access/stratnum.h"
 #include "access/table.h"
 #include "access/transam.h"
@@ -35,7 +36,9 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/relcache.h"
+#include "utils/syscache.h"
 
+#include "guc.h"
 #include "plan/changes.h"
 #include "plan/looks.h"
 #include "tryopen.h"
@@ -320,10 +323,28 @@ open_index(Relation toast)
 	return NULL;
 }
 
+/* By the latest VACUUM, which costs less to ask than to open it; not known: no. */
+static bool
+was_small(Oid toastid)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(toastid));
+	bool		result = false;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		Form_pg_class class = (Form_pg_class) GETSTRUCT(tuple);
+
+		result = class->reltuples >= 0 && class->relpages <= ANAGO_SMALL_PAGES;
+		ReleaseSysCache(tuple);
+	}
+	return result;
+}
+
 static void
 add_look(AnagoLooks *looks, const Var *column, Oid toastid)
 {
-	Relation	toast = anago_try_open(toastid);
+	Relation	toast = was_small(toastid) && !anago_debug_force ? NULL :
+		anago_try_open(toastid);
 	Relation	index = toast == NULL ? NULL : open_index(toast);
 
 	if (index != NULL)
