@@ -165,15 +165,18 @@ sub conflict
 my $unordered = 'select count(*) from a join b on b.aid = a.id where a.k >= 0 and slow(b.v)';
 like($standby->safe_psql('postgres', "explain (costs off) $in_order"),
 	qr/Order Kept: Backward/, 'rows in order on a standby');
-my $stock = conflict(1, $unordered, 'anago.enable' => 'off');
-like($stock, qr/ERROR:  40001: canceling statement due to conflict with recovery/,
-	'recovery conflict: stock is cancelled');
+
+# Which conflict replay meets first is chance, also where stock runs: rows that the query's
+# snapshot sees, or a page that it has pinned just then.
+my $cancelled = qr/\AERROR:  40001: canceling statement due to conflict with recovery
+DETAIL:  User (?:query might have needed to see row versions that must be removed|was holding shared buffer pin for too long)\.\z/;
+like(conflict(1, $unordered, 'anago.enable' => 'off'), $cancelled, 'recovery conflict: stock is cancelled');
 my $round = 1;
 for my $settings (@variants, { 'anago.io_method' => 'sim', 'anago.sim_hit_rate' => 0 })
 {
-	is(conflict(++$round, $unordered, %$settings), $stock,
+	like(conflict(++$round, $unordered, %$settings), $cancelled,
 		'recovery conflict: as stock' . Anago::describe($settings));
-	is(conflict(++$round, $in_order, %$settings), $stock,
+	like(conflict(++$round, $in_order, %$settings), $cancelled,
 		'recovery conflict, rows in order: as stock' . Anago::describe($settings));
 }
 
