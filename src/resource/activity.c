@@ -86,7 +86,7 @@ waiting_for(AnagoSlot *slot)
 }
 
 static void
-put_row(ReturnSetInfo *rsinfo, AnagoSlot *slot)
+put_row(ReturnSetInfo *rsinfo, AnagoSlot *slot, uint32 inflight)
 {
 	Datum		values[ACTIVITY_COLUMNS] = {0};
 	bool		nulls[ACTIVITY_COLUMNS] = {false};
@@ -101,7 +101,7 @@ put_row(ReturnSetInfo *rsinfo, AnagoSlot *slot)
 	values[DATABASE_ID] = ObjectIdGetDatum(slot->database);
 	values[SINCE] = TimestampTzGetDatum(slot->since);
 	values[SHARE] = Int32GetDatum((int32) pg_atomic_read_u32(&slot->share));
-	values[IN_FLIGHT] = Int32GetDatum((int32) pg_atomic_read_u32(&slot->inflight));
+	values[IN_FLIGHT] = Int32GetDatum((int32) inflight);
 	values[WANTED] = Int32GetDatum((int32) pg_atomic_read_u32(&slot->wants));
 	values[ALLOWED] = Int32GetDatum((int32) allowed);
 	nulls[ALLOWED] = allowed == 0 || is_parked(slot) ||
@@ -118,18 +118,36 @@ put_row(ReturnSetInfo *rsinfo, AnagoSlot *slot)
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 }
 
+/*
+ * What all have in flight, as nearly at one moment as can be: what one process has
+ * given back another may have taken meanwhile, and would be counted twice.
+ */
+static uint32 *
+look_at_all(void)
+{
+	uint32	   *inflight = palloc0(sizeof(uint32) * anago_budgets->nslots);
+
+	for (int i = anago_budgets_next(anago_budgets, 0); i >= 0;
+		 i = anago_budgets_next(anago_budgets, i + 1))
+		inflight[i] = pg_atomic_read_u32(&anago_budgets->slots[i].inflight);
+	return inflight;
+}
+
 Datum
 anago_activity(PG_FUNCTION_ARGS)
 {
+	uint32	   *inflight;
+
 	anago_budgets_prepare();
 	InitMaterializedSRF(fcinfo, 0);
+	inflight = look_at_all();
 	for (int i = anago_budgets_next(anago_budgets, 0); i >= 0;
 		 i = anago_budgets_next(anago_budgets, i + 1))
 	{
 		AnagoSlot  *slot = &anago_budgets->slots[i];
 
 		if (may_see(slot->user))
-			put_row((ReturnSetInfo *) fcinfo->resultinfo, slot);
+			put_row((ReturnSetInfo *) fcinfo->resultinfo, slot, inflight[i]);
 	}
 	return (Datum) 0;
 }
