@@ -32,12 +32,6 @@
 
 #include "ops/btree/btree.h"
 
-static inline bool
-anago_is_late(const AnagoStepDesc *desc)
-{
-	return anago_desc_is_late(desc);
-}
-
 /* May it be made for one more row?  And has it come to its last page with this one? */
 extern bool anago_late_may_probe(AnagoStep *step);
 extern bool anago_late_add_page(AnagoStep *step);

@@ -119,7 +119,7 @@ anago_step_open(AnagoStep *step, const AnagoStepDesc *desc, int parts)
 	anago_step_begin_order(step);
 	if (desc->toast)
 		open_toast(step);
-	else if (!anago_is_late(desc))
+	else if (!anago_desc_is_late(desc))
 		open_named(step);
 	step->when = ExecInitQual(desc->exprs[ANAGO_EXPRS_WHEN], ps);
 	step->gate = ExecInitQual(desc->exprs[ANAGO_EXPRS_GATE], ps);
@@ -145,6 +145,6 @@ anago_step_close(AnagoStep *step)
 		ExecDropSingleTupleTableSlot(step->heap_slot);
 	if (step->desc->toast)
 		close_toast(step);
-	else if (step->indexrel != NULL && !anago_is_late(step->desc))
+	else if (step->indexrel != NULL && !anago_desc_is_late(step->desc))
 		index_close(step->indexrel, NoLock);
 }

@@ -32,7 +32,7 @@ is_open(AnagoStep *step)
 {
 	if (!step->gate_known)
 	{
-		step->gate_open = (anago_is_late(step->desc) ? anago_late_open(step) :
+		step->gate_open = (anago_desc_is_late(step->desc) ? anago_late_open(step) :
 						   step->indexrel != NULL) &&
 			ExecQual(step->gate, step->op.pipeline->econtext);
 		step->gate_known = true;
@@ -44,7 +44,7 @@ is_open(AnagoStep *step)
 static bool
 has_use(AnagoStep *step)
 {
-	bool		late = anago_is_late(step->desc);
+	bool		late = anago_desc_is_late(step->desc);
 
 	if (!late && step->op.pipeline->held->afterwards != NULL)
 		return false;
@@ -57,7 +57,7 @@ anago_probe_came_to_page(AnagoProbe *probe)
 {
 	AnagoStep  *step = probe->step;
 
-	if (anago_is_late(step->desc) ? !anago_late_add_page(step) :
+	if (anago_desc_is_late(step->desc) ? !anago_late_add_page(step) :
 		!anago_held_add_page(step->op.pipeline->held))
 		probe->done = true;
 }

@@ -95,7 +95,7 @@ show_text(const AnagoStep *step, const AnagoExplain *ex)
 	}
 	appendStringInfo(ex->es->str, " using %s on %s\n",
 					 quote_identifier(name_of(sd->indexid)),
-					 anago_is_late(sd) ? quote_identifier(name_of(sd->heapid)) :
+					 anago_desc_is_late(sd) ? quote_identifier(name_of(sd->heapid)) :
 					 anago_explain_relation(ex, sd->scanrelid));
 }
 
@@ -121,7 +121,7 @@ show_structured(const AnagoStep *step, const AnagoExplain *ex)
 		return;
 	}
 	ExplainPropertyText("Index Name", name_of(sd->indexid), ex->es);
-	if (anago_is_late(sd))
+	if (anago_desc_is_late(sd))
 		ExplainPropertyText("Relation Name", name_of(sd->heapid), ex->es);
 	else
 		anago_explain_relation_properties(ex, sd->scanrelid);

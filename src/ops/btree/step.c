@@ -89,7 +89,7 @@ step_release(AnagoOp *op)
 
 	anago_step_release(step);
 	step->parts = NULL;
-	if (!anago_is_late(step->desc))
+	if (!anago_desc_is_late(step->desc))
 		return;
 	anago_late_close(step);
 	anago_waiting_forget(step);

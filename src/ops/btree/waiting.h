@@ -26,7 +26,7 @@
 static inline bool
 anago_waits(const AnagoStep *step)
 {
-	return anago_is_late(step->desc) && !step->op.pipeline->late;
+	return anago_desc_is_late(step->desc) && !step->op.pipeline->late;
 }
 
 /* This one does; the caller's reference goes with it. */
