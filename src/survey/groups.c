@@ -216,17 +216,13 @@ count_leaf(Relation rel, Page page, IndexSample *sample, SampledLeaf *leaf)
 static bool
 copy_leaf(Relation rel, BlockNumber blkno, Page copy)
 {
-	Buffer		buf = ReadBuffer(rel, blkno);
-	Page		page;
-	bool		leaf;
+	Buffer		buf;
+	Page		page = anago_lock_btree_page(rel, blkno, true, &buf);
 
-	LockBuffer(buf, BUFFER_LOCK_SHARE);
-	page = BufferGetPage(buf);
-	leaf = anago_is_btree_page(page) && P_ISLEAF(BTPageGetOpaque(page));
-	if (leaf)
+	if (page != NULL)
 		memcpy(copy, page, BLCKSZ);
 	UnlockReleaseBuffer(buf);
-	return leaf;
+	return page != NULL;
 }
 
 /* --- the sample --- */

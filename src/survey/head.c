@@ -76,12 +76,11 @@ look_at_tuples(Head *head, Page page, int from, double most)
 static double
 look_at_first(Head *head, BTScanInsert position, BlockNumber blkno, double entries)
 {
-	Buffer		buf = ReadBuffer(head->index, blkno);
-	Page		page = BufferGetPage(buf);
+	Buffer		buf;
+	Page		page = anago_lock_btree_page(head->index, blkno, true, &buf);
 	double		found = 0;
 
-	LockBuffer(buf, BUFFER_LOCK_SHARE);
-	if (anago_is_btree_page(page) && P_ISLEAF(BTPageGetOpaque(page)))
+	if (page != NULL)
 	{
 		int			from = anago_bt_search(head->index, position, page);
 
@@ -103,10 +102,8 @@ look_at_next(Head *head, BlockNumber blkno, double most)
 		head->looks += LOOKS_IN_LEAF;
 		return;
 	}
-	buf = ReadBuffer(head->index, blkno);
-	page = BufferGetPage(buf);
-	LockBuffer(buf, BUFFER_LOCK_SHARE);
-	if (anago_is_btree_page(page) && P_ISLEAF(BTPageGetOpaque(page)))
+	page = anago_lock_btree_page(head->index, blkno, true, &buf);
+	if (page != NULL)
 		look_at_tuples(head, page, head->step > 0 ?
 					   P_FIRSTDATAKEY(BTPageGetOpaque(page)) :
 					   PageGetMaxOffsetNumber(page), most);
@@ -133,15 +130,14 @@ static int
 pick_leaves(const Head *head, const AnagoTreeLevel *level, double leaves, int *behind,
 			BlockNumber *blknos)
 {
-	Buffer		buf = ReadBuffer(head->index, level->blkno);
-	Page		page = BufferGetPage(buf);
+	Buffer		buf;
+	Page		page = anago_lock_btree_page(head->index, level->blkno, false, &buf);
 	int			wanted = (int) Min(leaves, LEAVES);
 	int			n = 0;
 
 	/* as many as the page has at most */
 	leaves = Min(leaves, MaxIndexTuplesPerPage);
-	LockBuffer(buf, BUFFER_LOCK_SHARE);
-	if (anago_is_btree_page(page) && !P_ISLEAF(BTPageGetOpaque(page)))
+	if (page != NULL)
 		for (int i = 1; i <= wanted; i++)
 		{
 			behind[n] = (int) ceil(leaves * i / wanted);

@@ -53,6 +53,18 @@ anago_is_btree_page(Page page)
 		!P_IGNORE(BTPageGetOpaque(page));
 }
 
+Page
+anago_lock_btree_page(Relation indexrel, BlockNumber blkno, bool leaf, Buffer *buf)
+{
+	Page		page;
+
+	*buf = ReadBuffer(indexrel, blkno);
+	page = BufferGetPage(*buf);
+	LockBuffer(*buf, BUFFER_LOCK_SHARE);
+	return anago_is_btree_page(page) && !!P_ISLEAF(BTPageGetOpaque(page)) == leaf ?
+		page : NULL;
+}
+
 double
 anago_leaf_entries(Page page, OffsetNumber from, OffsetNumber end)
 {

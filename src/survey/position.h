@@ -61,4 +61,11 @@ extern double anago_leaf_entries(Page page, OffsetNumber from, OffsetNumber end)
 /* Is it a B-tree page that is in use? */
 extern bool anago_is_btree_page(Page page);
 
+/*
+ * Read a block of an index, and lock it for reading: *buf, in any case.  NULL: it is no
+ * such page, or is a leaf where none is meant, or none where one is.
+ */
+extern Page anago_lock_btree_page(Relation indexrel, BlockNumber blkno, bool leaf,
+								  Buffer *buf);
+
 #endif							/* ANAGO_POSITION_H */
