@@ -112,6 +112,7 @@ rank_of(int class, const bool *absent)
 static int
 most_wanting(const AnagoHtalCores *cores, int ncores, const bool *absent)
 {
+	int			published = published_cores(absent);
 	long long	most = 0;
 	int			wanting = ANAGO_HTAL_OLTP;
 	int			i;
@@ -119,7 +120,7 @@ most_wanting(const AnagoHtalCores *cores, int ncores, const bool *absent)
 	for (i = 0; i < ANAGO_HTAL_CLASSES; i++)
 	{
 		long long	wants = (long long) classes[i].start * ncores -
-			(long long) cores->of[i] * published_cores(absent);
+			(long long) cores->of[i] * published;
 
 		if (!is_absent(absent, i) && wants > most)
 		{
