@@ -85,6 +85,25 @@ mark_slot(AnagoBudgets *budgets, AnagoSlot *slot, bool active)
 		pg_atomic_fetch_and_u64(active_word(budgets, i), ~bit);
 }
 
+/* Of one query: no process but this one, and nothing done or wanted yet. */
+static void
+slot_reset_query(AnagoSlot *slot)
+{
+	slot->waits_since = 0;
+	pg_atomic_write_u32(&slot->processes, 1);
+	pg_atomic_write_u32(&slot->wants, 0);
+	pg_atomic_write_u32(&slot->allowed, 0);
+	pg_atomic_write_u32(&slot->phase, ANAGO_PHASE_NONE);
+	pg_atomic_write_u32(&slot->planned, 0);
+	pg_atomic_write_u32(&slot->park, 0);
+	pg_atomic_write_u32(&slot->own_limit, 0);
+	pg_atomic_write_u64(&slot->reads, 0);
+	pg_atomic_write_u64(&slot->timed, 0);
+	pg_atomic_write_u64(&slot->timed_us, 0);
+	pg_atomic_write_u64(&slot->rows, 0);
+	pg_atomic_write_u64(&slot->tasks, 0);
+}
+
 /* All of it but what goes on from process to process. */
 static void
 slot_reset(AnagoSlot *slot)
@@ -92,9 +111,8 @@ slot_reset(AnagoSlot *slot)
 	slot->pid = slot->leader = slot->query = slot->active = 0;
 	slot->user = slot->database = InvalidOid;
 	slot->since = 0;
-	slot->due = slot->waits_since = 0;
+	slot->due = 0;
 	pg_atomic_write_u32(&slot->share, 0);
-	pg_atomic_write_u32(&slot->processes, 1);
 	pg_atomic_write_u32(&slot->inflight, 0);
 	pg_atomic_write_u32(&slot->charged, 0);
 	pg_atomic_write_u32(&slot->query_charged, 0);
@@ -103,21 +121,11 @@ slot_reset(AnagoSlot *slot)
 		pg_atomic_write_u32(&slot->group[kind], 0);
 		pg_atomic_write_u32(&slot->group_charged[kind], 0);
 	}
-	pg_atomic_write_u32(&slot->wants, 0);
-	pg_atomic_write_u32(&slot->allowed, 0);
 	pg_atomic_write_u32(&slot->shortage, ANAGO_SHORT_OF_NOTHING);
 	pg_atomic_write_u32(&slot->leases, 0);
-	pg_atomic_write_u32(&slot->phase, ANAGO_PHASE_NONE);
-	pg_atomic_write_u32(&slot->planned, 0);
-	pg_atomic_write_u32(&slot->park, 0);
-	pg_atomic_write_u32(&slot->own_limit, 0);
 	pg_atomic_write_u32(&slot->nodes, 0);
 	pg_atomic_write_u32(&slot->query_bound, 0);
-	pg_atomic_write_u64(&slot->reads, 0);
-	pg_atomic_write_u64(&slot->timed, 0);
-	pg_atomic_write_u64(&slot->timed_us, 0);
-	pg_atomic_write_u64(&slot->rows, 0);
-	pg_atomic_write_u64(&slot->tasks, 0);
+	slot_reset_query(slot);
 }
 
 /* (atomics of 8 bytes may be locks) */
@@ -397,20 +405,8 @@ become_active(AnagoSlot *slot)
 	slot->user = GetUserId();
 	slot->database = MyDatabaseId;
 	slot->since = GetCurrentStatementStartTimestamp();
-	slot->waits_since = 0;
+	slot_reset_query(slot);
 	pg_atomic_write_u32(&slot->share, anago_share);
-	pg_atomic_write_u32(&slot->processes, 1);
-	pg_atomic_write_u32(&slot->phase, ANAGO_PHASE_NONE);
-	pg_atomic_write_u32(&slot->planned, 0);
-	pg_atomic_write_u32(&slot->park, 0);
-	pg_atomic_write_u32(&slot->own_limit, 0);
-	pg_atomic_write_u32(&slot->wants, 0);
-	pg_atomic_write_u32(&slot->allowed, 0);
-	pg_atomic_write_u64(&slot->reads, 0);
-	pg_atomic_write_u64(&slot->timed, 0);
-	pg_atomic_write_u64(&slot->timed_us, 0);
-	pg_atomic_write_u64(&slot->rows, 0);
-	pg_atomic_write_u64(&slot->tasks, 0);
 	anago_groups_begin();
 	mark_slot(anago_budgets, slot, true);
 }

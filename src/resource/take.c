@@ -224,6 +224,18 @@ least_to_take(int held, uint64 now, int starved_ms)
 		now - anago_slot->waits_since >= (uint64) starved_ms * MS_IN_NS;
 }
 
+/* The same within what this process is allowed. */
+static int
+take_allowed(Account account, int allowed, int bound, int want, int least, uint32 *taken)
+{
+	int			left = allowed - (int) pg_atomic_read_u32(&anago_slot->inflight);
+
+	charge_all(account);
+	want = Min(want, left);
+	want = Max(want, least);
+	return want > 0 ? take_of_account(account, bound, want, least, taken) : 0;
+}
+
 /* As many of them as that division allows, and its bound has left of the account. */
 static int
 take_inflight(AnagoDivision *division, Account account, int want, int held, uint64 now,
@@ -231,15 +243,9 @@ take_inflight(AnagoDivision *division, Account account, int want, int held, uint
 {
 	uint32		uncounted = pg_atomic_read_u32(&division->uncounted);
 	int			bound = (int) (pg_atomic_read_u32(&division->bound) + uncounted);
-	int			inflight = (int) pg_atomic_read_u32(&anago_slot->inflight);
-	int			least = least_to_take(held, now, ANAGO_STARVED_MS);
-	int			left = anago_division_allows(division) - inflight;
-	int			n;
+	int			n = take_allowed(account, anago_division_allows(division), bound, want,
+								 least_to_take(held, now, ANAGO_STARVED_MS), taken);
 
-	charge_all(account);
-	want = Min(want, left);
-	want = Max(want, least);
-	n = want > 0 ? take_of_account(account, bound, want, least, taken) : 0;
 	*taken -= Min(uncounted, *taken);
 	return n;
 }
@@ -409,18 +415,12 @@ static int
 take_of_query(int want, int held)
 {
 	int			bound = anago_elastic_bound();
-	int			left = anago_elastic_reads() -
-		(int) pg_atomic_read_u32(&anago_slot->inflight);
-	int			least;
 	uint32		taken;
 
-	if (bound == 0)
-		return want;
-	charge_all(query_account());
-	least = least_to_take(held, anago_budgets_now(), ANAGO_QUERY_STARVED_MS);
-	want = Min(want, left);
-	want = Max(want, least);
-	return want > 0 ? take_of_account(query_account(), bound, want, least, &taken) : 0;
+	return bound == 0 ? want :
+		take_allowed(query_account(), anago_elastic_reads(), bound, want,
+					 least_to_take(held, anago_budgets_now(), ANAGO_QUERY_STARVED_MS),
+					 &taken);
 }
 
 static int
