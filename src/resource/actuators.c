@@ -8,9 +8,8 @@
  */
 #include "postgres.h"
 
-#include "utils/varlena.h"
-
 #include "guc.h"
+#include "guclist.h"
 #include "resource/actuators.h"
 #include "resource/budgets.h"
 
@@ -32,31 +31,17 @@ find_actuator(const char *name)
 	return -1;
 }
 
-/* False: it is no list, or *wrong is not the name of one. */
 static bool
-read_actuators(const char *setting, bool *wanted, char **wrong)
+want_actuator(void *wanted, const char *name)
 {
-	char	   *copy = pstrdup(setting);
-	List	   *names;
-	ListCell   *lc;
+	int			i = find_actuator(name);
 
-	memset(wanted, 0, lengthof(actuators));
-	*wrong = NULL;
-	if (!SplitGUCList(copy, ',', &names))
-		return false;
-	foreach(lc, names)
+	if (i < 0)
 	{
-		int			i = find_actuator(lfirst(lc));
-
-		if (i < 0)
-		{
-			*wrong = lfirst(lc);
-			return false;
-		}
-		wanted[i] = true;
+		GUC_check_errdetail("\"%s\" is not one of \"budgets\" and \"affinity\".", name);
+		return false;
 	}
-	list_free(names);
-	pfree(copy);
+	((bool *) wanted)[i] = true;
 	return true;
 }
 
@@ -64,24 +49,16 @@ bool
 anago_actuators_check(char **newval, void **extra, GucSource source)
 {
 	bool		wanted[lengthof(actuators)];
-	char	   *wrong;
 
-	if (read_actuators(*newval, wanted, &wrong))
-		return true;
-	if (wrong == NULL)
-		GUC_check_errdetail("List syntax is invalid.");
-	else
-		GUC_check_errdetail("\"%s\" is not one of \"budgets\" and \"affinity\".", wrong);
-	return false;
+	return anago_guclist_read(*newval, want_actuator, wanted);
 }
 
 void
 anago_actuators_act(const AnagoAssignment *assignment)
 {
-	bool		wanted[lengthof(actuators)];
-	char	   *wrong;
+	bool		wanted[lengthof(actuators)] = {false};
 
-	if (!read_actuators(anago_balancer_actuators, wanted, &wrong))
+	if (!anago_guclist_read(anago_balancer_actuators, want_actuator, wanted))
 		memset(wanted, 0, sizeof(wanted));
 	for (int i = 0; i < lengthof(actuators); i++)
 	{

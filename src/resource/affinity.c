@@ -25,7 +25,7 @@
 /* A process that was placed, and where. */
 typedef struct Placed
 {
-	int			pid;
+	int			pid;			/* must be first */
 	cpu_set_t	cpus;
 } Placed;
 
@@ -40,22 +40,13 @@ anago_affinity_placed(void)
 	return nplaced;
 }
 
-static int
-compare_placed(const void *a, const void *b)
-{
-	int			x = ((const Placed *) a)->pid;
-	int			y = ((const Placed *) b)->pid;
-
-	return x < y ? -1 : x > y;
-}
-
 static const Placed *
 find_placed(int pid)
 {
 	Placed		key = {.pid = pid};
 
 	return nplaced == 0 ? NULL :
-		bsearch(&key, placed, nplaced, sizeof(Placed), compare_placed);
+		bsearch(&key, placed, nplaced, sizeof(Placed), anago_compare_pids);
 }
 
 static void

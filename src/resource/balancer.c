@@ -46,7 +46,7 @@
 /* A process, and its times by the end of a period. */
 typedef struct Taken
 {
-	int			pid;
+	int			pid;			/* must be first */
 	AnagoCpuTime time;
 } Taken;
 
@@ -96,15 +96,6 @@ keep_machine(void)
 
 /* ---- what is seen ---- */
 
-static int
-compare_taken(const void *a, const void *b)
-{
-	int			x = ((const Taken *) a)->pid;
-	int			y = ((const Taken *) b)->pid;
-
-	return x < y ? -1 : x > y;
-}
-
 /* How much a time has grown; that of a process that was not there before, from 0. */
 static inline double
 grown(double now, double before)
@@ -118,7 +109,7 @@ see_process(AnagoBalanceSeen *seen, int class, const Taken *now)
 {
 	static const AnagoCpuTime nothing;
 	const Taken *before = ntaken > 0 ?
-		bsearch(now, taken, ntaken, sizeof(Taken), compare_taken) : NULL;
+		bsearch(now, taken, ntaken, sizeof(Taken), anago_compare_pids) : NULL;
 	const AnagoCpuTime *then = before != NULL ? &before->time : &nothing;
 
 	seen->cpu_ms[class] += grown(now->time.used_ms, then->used_ms);

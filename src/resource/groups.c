@@ -14,10 +14,10 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/syscache.h"
-#include "utils/varlena.h"
 
 #include "compat.h"
 #include "guc.h"
+#include "guclist.h"
 #include "resource/groups.h"
 
 static const char *const kind_names[ANAGO_GROUP_KINDS] = {"role", "database"};
@@ -90,8 +90,10 @@ is_same(AnagoGroupKind kind, const char *name, const AnagoGroupLimit *limit)
 }
 
 static bool
-add_element(const char *element, AnagoGroupLimits *limits)
+add_element(void *to, const char *element)
 {
+	AnagoGroupLimits *limits = to;
+
 	if (limits->n == ANAGO_MAX_GROUPS)
 	{
 		GUC_check_errdetail("There may be %d limits at most.", ANAGO_MAX_GROUPS);
@@ -110,41 +112,21 @@ add_element(const char *element, AnagoGroupLimits *limits)
 	return true;
 }
 
-static bool
-read_limits(char *text, AnagoGroupLimits *limits)
-{
-	List	   *elements;
-	ListCell   *lc;
-
-	if (!SplitGUCList(text, ',', &elements))
-	{
-		GUC_check_errdetail("List syntax is invalid.");
-		return false;
-	}
-	limits->n = 0;
-	foreach(lc, elements)
-		if (!add_element(lfirst(lc), limits))
-			return false;
-	list_free(elements);
-	return true;
-}
-
 bool
 anago_groups_check(char **newval, void **extra, GucSource source)
 {
 	AnagoGroupLimits *limits = ANAGO_GUC_MALLOC(sizeof(AnagoGroupLimits));
-	char	   *text = pstrdup(*newval);
-	bool		is_right;
 
 	if (limits == NULL)
 		return false;
-	is_right = read_limits(text, limits);
-	pfree(text);
-	if (is_right)
-		*extra = limits;
-	else
+	limits->n = 0;
+	if (!anago_guclist_read(*newval, add_element, limits))
+	{
 		ANAGO_GUC_FREE(limits);
-	return is_right;
+		return false;
+	}
+	*extra = limits;
+	return true;
 }
 
 void

@@ -16,10 +16,10 @@
 #include "utils/acl.h"
 #include "utils/backend_status.h"
 #include "utils/memutils.h"
-#include "utils/varlena.h"
 
 #include "compat.h"
 #include "guc.h"
+#include "guclist.h"
 #include "resource/budgets.h"
 #include "resource/members.h"
 
@@ -51,8 +51,9 @@ after_prefix(const char *item, const char *prefix)
 }
 
 static bool
-add_name(Names *to, const char *item)
+add_name(void *arg, const char *item)
 {
+	Names	   *to = arg;
 	const char *role = after_prefix(item, ROLE_PREFIX);
 	const char *application = after_prefix(item, APPLICATION_PREFIX);
 
@@ -61,57 +62,34 @@ add_name(Names *to, const char *item)
 	else if (application != NULL && to->napplications < MOST_NAMES)
 		strlcpy(to->applications[to->napplications++], application, NAMEDATALEN);
 	else
+	{
+		GUC_check_errdetail("\"%s\" is not role:NAME or application_name:NAME, or there are more than %d.",
+							item, MOST_NAMES);
 		return false;
+	}
 	return true;
 }
 
-/* False: the list is none, or *wrong is the item that is none. */
 static bool
-read_names(const char *list, Names *to, char **wrong)
+read_names(const char *list, Names *to)
 {
-	char	   *copy = pstrdup(list);
-	List	   *items;
-	ListCell   *lc;
-
 	memset(to, 0, sizeof(Names));
-	*wrong = NULL;
-	if (!SplitGUCList(copy, ',', &items))
-		return false;
-	foreach(lc, items)
-	{
-		if (add_name(to, lfirst(lc)))
-			continue;
-		*wrong = lfirst(lc);
-		return false;
-	}
-	list_free(items);
-	pfree(copy);
-	return true;
+	return anago_guclist_read(list, add_name, to);
 }
 
 bool
 anago_members_check(char **newval, void **extra, GucSource source)
 {
 	Names		read;
-	char	   *wrong;
 
-	if (read_names(*newval, &read, &wrong))
-		return true;
-	if (wrong == NULL)
-		GUC_check_errdetail("List syntax is invalid.");
-	else
-		GUC_check_errdetail("\"%s\" is not role:NAME or application_name:NAME, or there are more than %d.",
-							wrong, MOST_NAMES);
-	return false;
+	return read_names(*newval, &read);
 }
 
 void
 anago_members_prepare(void)
 {
-	char	   *wrong;
-
 	StartTransactionCommand();
-	if (!read_names(anago_balancer_oltp, &names, &wrong))
+	if (!read_names(anago_balancer_oltp, &names))
 		memset(&names, 0, sizeof(names));
 	for (int i = 0; i < names.nroles; i++)
 		roles[i] = get_role_oid(names.roles[i], true);
@@ -132,11 +110,11 @@ is_named(const PgBackendStatus *status)
 
 /* ---- pids and slots ---- */
 
-static int
-compare_pids(const void *a, const void *b)
+int
+anago_compare_pids(const void *a, const void *b)
 {
-	int			x = ((const AnagoMember *) a)->pid;
-	int			y = ((const AnagoMember *) b)->pid;
+	int			x = *(const int *) a;
+	int			y = *(const int *) b;
 
 	return x < y ? -1 : x > y;
 }
@@ -158,7 +136,7 @@ list_processes(int *n)
 		if (pid != 0)
 			processes[(*n)++] = (AnagoMember) {.pid = pid,.slot = i};
 	}
-	qsort(processes, *n, sizeof(AnagoMember), compare_pids);
+	qsort(processes, *n, sizeof(AnagoMember), anago_compare_pids);
 	return processes;
 }
 
@@ -208,7 +186,7 @@ find_member(const PgBackendStatus *status, AnagoMember *processes, int n)
 
 	if (status->st_procpid <= 0)
 		return NULL;
-	member = bsearch(&key, processes, n, sizeof(AnagoMember), compare_pids);
+	member = bsearch(&key, processes, n, sizeof(AnagoMember), anago_compare_pids);
 	return member != NULL && class_of(status, member) ? member : NULL;
 }
 
@@ -232,7 +210,7 @@ anago_members_look(int *n)
 			members[(*n)++] = *member;
 	}
 	pgstat_clear_backend_activity_snapshot();
-	qsort(members, *n, sizeof(AnagoMember), compare_pids);
+	qsort(members, *n, sizeof(AnagoMember), anago_compare_pids);
 	return members;
 }
 

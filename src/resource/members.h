@@ -24,10 +24,13 @@
 
 typedef struct AnagoMember
 {
-	int			pid;
+	int			pid;			/* must be first */
 	int			slot;			/* the number of its process */
 	AnagoHtalClass class;
 } AnagoMember;
+
+/* By pid, which is the first member of what is compared, as it is of AnagoMember. */
+extern int	anago_compare_pids(const void *a, const void *b);
 
 /* The check of anago.balancer_oltp: role:NAME or application_name:NAME, a list. */
 extern bool anago_members_check(char **newval, void **extra, GucSource source);
