@@ -213,11 +213,20 @@ for my $share (1, 2, 4, 8)
 	start_as("r$share");
 }
 usleep(500_000);
-my $reads = "select string_agg(reads::text, ' ' order by share) from anago_activity";
-my @before = split(' ', seen($reads));
-usleep(4_000_000);
-my @after = split(' ', seen($reads));
-my @had = map { $after[$_] - $before[$_] } 0 .. 3;
+
+# What each has read in so many seconds, in the order of that column.
+sub read_in
+{
+	my ($seconds, $column) = @_;
+	my $sql = "select string_agg(reads::text, ' ' order by $column) from anago_activity";
+	my @before = split(' ', seen($sql));
+
+	usleep($seconds * 1_000_000);
+	my @after = split(' ', seen($sql));
+	return map { $after[$_] - $before[$_] } 0 .. $#after;
+}
+
+my @had = read_in(4, 'share');
 my $all = $had[0] + $had[1] + $had[2] + $had[3];
 for my $i (0 .. 3)
 {
@@ -226,6 +235,25 @@ for my $i (0 .. 3)
 	  or diag("@had");
 }
 stop_all();
+
+# Shares are of reads that are done, and not of reads in flight: as many for whom they
+# take longer.  But within bounds.
+for (
+	[ 5000, 8000, 0.9, 1.12, 'reads that take 5 and 8 ms: as many in a second' ],
+	[ 3000, 30000, 0.35, 0.55, 'reads that take 3 and 30 ms: 24 and 6 in flight' ])
+{
+	my ($fast, $slow, $least, $most, $claim) = @$_;
+
+	start_all(1, 'anago.sim_latency' => $fast);
+	until_true('select count(*) = 1 from anago_activity');
+	start_all(1, 'anago.sim_latency' => $slow);
+	until_true('select count(*) = 2 from anago_activity');
+	usleep(500_000);
+	my @reads = read_in(3, 'since');
+	cmp_ok($reads[1] / $reads[0], '>', $least, $claim) or diag("@reads");
+	cmp_ok($reads[1] / $reads[0], '<', $most, "$claim, and no more") or diag("@reads");
+	stop_all();
+}
 
 # --- roles and databases ---
 
@@ -371,9 +399,9 @@ limit('server_reads_per_s', 2000);
 start_all(3);
 usleep(300_000);
 my $rate = "select extract(epoch from clock_timestamp()) || ' ' || sum(reads) from anago_activity";
-@before = split(' ', seen($rate));
+my @before = split(' ', seen($rate));
 usleep(3_000_000);
-@after = split(' ', seen($rate));
+my @after = split(' ', seen($rate));
 $rate = ($after[1] - $before[1]) / ($after[0] - $before[0]);
 cmp_ok($rate, '<', 2100, 'reads per second: no more');
 cmp_ok($rate, '>', 1700, 'reads per second: hardly less');

@@ -61,6 +61,28 @@ test_shares(void)
 		  "a fraction is rounded up as often as it is great");
 }
 
+/* Reads that last longer are more of them in flight, for as many a second. */
+static void
+test_latencies(void)
+{
+	AnagoClaim	two[] = {{100, 256, 4000}, {100, 256, 2000}};
+	AnagoClaim	new[] = {{100, 256, 4000}, {300, 256, 0}};
+	AnagoClaim	far[] = {{100, 256, 90000}, {100, 256, 100}};
+	double		level;
+
+	claim(anago_level_weigh(two, 2) == 3000, "the mean latency");
+	level = anago_level(two, 2, 30);
+	claim(fabs(has(&two[0], level) - 20) < 0.01 && fabs(has(&two[1], level) - 10) < 0.01,
+		  "twice as long: twice as many");
+	claim(anago_level_weigh(new, 2) == 4000 && new[0].weight == 100 && new[1].weight == 300,
+		  "a latency that is not known changes nothing");
+	anago_level_weigh(far, 2);
+	level = anago_level(far, 2, 30);
+	claim(fabs(has(&far[0], level) - 24) < 0.01 && fabs(has(&far[1], level) - 6) < 0.01,
+		  "much longer: four times as many, and no more");
+	claim(anago_level_weigh(far, 0) == 0, "no mean of nothing");
+}
+
 static void
 test_random_claims(void)
 {
@@ -266,6 +288,7 @@ int
 main(void)
 {
 	test_shares();
+	test_latencies();
 	test_random_claims();
 	test_bucket();
 	test_parking();

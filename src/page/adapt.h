@@ -22,6 +22,9 @@
  * CPU.  A change to SYNC that is taken back soon doubles `needed`, so that a
  * device about as fast as a system call does not make it swing.
  *
+ * AnagoMean: how long do reads last of late?  It decides nothing here: shares of reads
+ * are divided by it (resource/level.h).
+ *
  *-------------------------------------------------------------------------
  */
 #ifndef ANAGO_ADAPT_H
@@ -133,6 +136,30 @@ anago_cutoff_sync_read(AnagoCutoff *cutoff, double us)
 		cutoff->suspect--;
 	if (cutoff->run < ANAGO_CUTOFF_PROVEN && ++cutoff->run == ANAGO_CUTOFF_PROVEN)
 		cutoff->needed = ANAGO_CUTOFF_RUN;
+}
+
+/* Of a read's latency: the mean of all, or with more the later ones count most. */
+#define ANAGO_MEAN_OF			64
+#define ANAGO_MEAN_LEAST		16	/* fewer tell nothing */
+
+typedef struct AnagoMean
+{
+	int			n;				/* stays at ANAGO_MEAN_OF */
+	double		us;
+} AnagoMean;
+
+static inline void
+anago_mean_add(AnagoMean *mean, double us)
+{
+	mean->n += mean->n < ANAGO_MEAN_OF;
+	mean->us += (us - mean->us) / mean->n;
+}
+
+/* 0: not known */
+static inline double
+anago_mean_us(const AnagoMean *mean)
+{
+	return mean->n < ANAGO_MEAN_LEAST ? 0 : mean->us;
 }
 
 #endif							/* ANAGO_ADAPT_H */

@@ -494,7 +494,7 @@ reads_of_use(const AnagoPages *pages)
 void
 anago_pages_tell(AnagoPages *pages)
 {
-	anago_lease_tell(&pages->lease, reads_of_use(pages));
+	anago_lease_tell(&pages->lease, reads_of_use(pages), anago_mean_us(&pages->latency));
 }
 
 void
@@ -528,7 +528,7 @@ anago_pages_settle(AnagoPages *pages)
 		CHECK_FOR_INTERRUPTS();
 		pages->io->ops->wait(pages->io);
 	}
-	anago_lease_tell(&pages->lease, 0);
+	anago_lease_tell(&pages->lease, 0, anago_mean_us(&pages->latency));
 	return pages->ndone > 0 && pages->io->ops->holds_pins;
 }
 

@@ -223,6 +223,7 @@ anago_read_done(AnagoPages *pages, AnagoRead *read, instr_time now)
 	{
 		INSTR_TIME_SUBTRACT(now, read->issued);
 		pages->latency_us = INSTR_TIME_GET_MICROSEC(now);
+		anago_mean_add(&pages->latency, pages->latency_us);
 		pages->counts->latency_us += (int64) (pages->latency_us + 0.5);
 		anago_cutoff_async_read(&pages->cutoff, read->io.inlined);
 		if (!pages->io->ops->simulated)

@@ -81,7 +81,8 @@ struct AnagoPages
 	int			capacity;		/* the method's; <= max_inflight */
 	int			window;			/* 1 <= window <= capacity */
 	int64		used_before;	/* blocks used until the latest reset */
-	double		latency_us;		/* of the latest finished read */
+	double		latency_us;		/* of the latest finished read, */
+	AnagoMean	latency;		/* and of those before it */
 	int			nwanted;		/* reads WANTED */
 	int			ninflight;		/* reads INFLIGHT */
 	int			ndone;			/* reads DONE */

@@ -92,6 +92,7 @@ slot_reset_query(AnagoSlot *slot)
 	slot->waits_since = 0;
 	pg_atomic_write_u32(&slot->processes, 1);
 	pg_atomic_write_u32(&slot->wants, 0);
+	pg_atomic_write_u32(&slot->latency_us, 0);
 	pg_atomic_write_u32(&slot->allowed, 0);
 	pg_atomic_write_u32(&slot->phase, ANAGO_PHASE_NONE);
 	pg_atomic_write_u32(&slot->planned, 0);
@@ -184,7 +185,8 @@ void
 anago_division_init(AnagoDivision *division, int limit)
 {
 	pg_atomic_init_u64(&division->level, 0);
-	pg_atomic_init_u64(&division->weights, 0);
+	pg_atomic_init_u64(&division->latency, 0);
+	pg_atomic_init_u64(&division->shares, 0);
 	pg_atomic_init_u32(&division->bound, limit);
 	pg_atomic_init_u32(&division->uncounted, 0);
 }

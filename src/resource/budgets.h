@@ -115,6 +115,7 @@ typedef struct AnagoSlot
 	pg_atomic_uint32 query_charged; /* to query_taken of its query, */
 	pg_atomic_uint32 group_charged[ANAGO_GROUP_KINDS];	/* and to its groups' */
 	pg_atomic_uint32 wants;		/* reads in flight, if it could */
+	pg_atomic_uint32 latency_us;	/* of its latest reads, mean; 0: not known */
 	pg_atomic_uint32 allowed;	/* of these; 0: no limit */
 	pg_atomic_uint32 shortage;	/* AnagoShortage */
 	/* elastic.h: what it does, what is decided of it, and what is of its query */
@@ -197,7 +198,8 @@ typedef struct AnagoGovernor
 typedef struct AnagoDivision
 {
 	pg_atomic_uint64 level;		/* bits of a double, */
-	pg_atomic_uint64 weights;	/* and of another: the sum of all claims' */
+	pg_atomic_uint64 latency;	/* of another: of all claims' reads, the mean, */
+	pg_atomic_uint64 shares;	/* and of another: the sum of all claims' */
 	pg_atomic_uint32 bound;		/* of taken, but for */
 	pg_atomic_uint32 uncounted; /* reads of those it is not divided among */
 } AnagoDivision;
@@ -408,8 +410,8 @@ extern AnagoDivision *anago_division(uint64 now, int *limit);
 /* Is there a limit of reads of a governor's for this process? */
 extern bool anago_slot_governed(void);
 
-/* Its weight, and what a division allows it to have in flight. */
-extern double anago_slot_weight(const AnagoSlot *slot);
+/* Its share, and what a division allows it to have in flight. */
+extern double anago_slot_share(const AnagoSlot *slot);
 extern int	anago_division_allows(AnagoDivision *division);
 
 /*

@@ -25,12 +25,24 @@
 /* A part of a read counts as one. */
 #define ROUND_UP	0.999
 
+/* How long a fraction is rounded one way; steps that are spread evenly. */
+#define ROUNDED_NS	16000000
+#define GOLDEN		2654435769U
+
 double
-anago_slot_weight(const AnagoSlot *slot)
+anago_slot_share(const AnagoSlot *slot)
 {
 	AnagoSlot  *of = (AnagoSlot *) slot;
 
 	return (double) anago_read_positive(&of->share) / anago_read_positive(&of->processes);
+}
+
+/* Among those that a limit is divided among. */
+static double
+weight_in(AnagoDivision *division, AnagoSlot *slot)
+{
+	return anago_level_weight(anago_slot_share(slot), pg_atomic_read_u32(&slot->latency_us),
+							  anago_read_double(&division->latency));
 }
 
 /* ---- of all ---- */
@@ -39,7 +51,8 @@ typedef struct Claims
 {
 	AnagoClaim *claims;
 	int			n;
-	double		weights;		/* of all of them */
+	double		latency;		/* of their reads, mean */
+	double		shares;			/* of all of them */
 	uint32		uncounted;		/* reads of others */
 } Claims;
 
@@ -78,12 +91,14 @@ wants_within(AnagoSlot *slot, int kinds)
 		uint32		number = pg_atomic_read_u32(&slot->group[kind]);
 		AnagoGroup *group = number > 0 ? &anago_budgets->groups.groups[number - 1] : NULL;
 		double		level;
+		double		weight;
 
 		if (anago_group_limit(group) == 0)
 			continue;
 		level = anago_read_double(&group->division.level);
-		if (level * anago_slot_weight(slot) < wants)
-			wants = anago_level_allows(level, anago_slot_weight(slot), ROUND_UP);
+		weight = weight_in(&group->division, slot);
+		if (level * weight < wants)
+			wants = anago_level_allows(level, weight, ROUND_UP);
 	}
 	return wants;
 }
@@ -93,7 +108,7 @@ static void
 gather_claims(const Among *among, Claims *all)
 {
 	all->n = 0;
-	all->weights = 0;
+	all->shares = 0;
 	all->uncounted = 0;
 	for (int i = anago_budgets_next(anago_budgets, 0); i >= 0;
 		 i = anago_budgets_next(anago_budgets, i + 1))
@@ -108,13 +123,15 @@ gather_claims(const Among *among, Claims *all)
 			all->uncounted += charged_among(among, slot);
 			continue;
 		}
-		claim->weight = anago_slot_weight(slot);
+		claim->weight = anago_slot_share(slot);
+		claim->latency = pg_atomic_read_u32(&slot->latency_us);
 		claim->wants = wants_within(slot, among->within);
 		if (claim->wants == 0)
 			continue;
-		all->weights += claim->weight;
+		all->shares += claim->weight;
 		all->n++;
 	}
+	all->latency = anago_level_weigh(all->claims, all->n);
 }
 
 static void
@@ -122,7 +139,8 @@ divide(AnagoDivision *division, int limit, const Claims *all)
 {
 	anago_write_double(&division->level,
 					   limit > 0 ? anago_level(all->claims, all->n, limit) : ANAGO_NO_LEVEL);
-	anago_write_double(&division->weights, all->weights);
+	anago_write_double(&division->latency, all->latency);
+	anago_write_double(&division->shares, all->shares);
 	pg_atomic_write_u32(&division->uncounted, all->uncounted);
 	pg_atomic_write_u32(&division->bound, limit > 0 ? Max(limit, all->n) : INT_MAX / 2);
 }
@@ -219,16 +237,16 @@ anago_division(uint64 now, int *limit)
 
 /*
  * Fractions are rounded up as often as they are great: by a number that changes
- * with the level, and is another for each process.
+ * now and then, and is another for each process.  (Not with each level: what one has
+ * over then is another's that cannot have it before the read has come.)
  */
 int
 anago_division_allows(AnagoDivision *division)
 {
-	uint64		turn = pg_atomic_read_u64(&anago_budgets->computed);
-	uint32		dice = hash_combine(murmurhash32((uint32) (turn >> 10)),
-									murmurhash32((uint32) MyProcPid));
+	uint32		turn = pg_atomic_read_u64(&anago_budgets->computed) / ROUNDED_NS;
+	uint32		dice = murmurhash32((uint32) MyProcPid) + turn * GOLDEN;
 
 	return anago_level_allows(anago_read_double(&division->level),
-							  anago_slot_weight(anago_slot),
+							  weight_in(division, anago_slot),
 							  (double) dice / ((double) PG_UINT32_MAX + 1));
 }

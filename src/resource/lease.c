@@ -160,11 +160,12 @@ tell_more(pg_atomic_uint64 *to, int64 *told, int64 now)
 }
 
 void
-anago_lease_tell(AnagoLease *lease, int wants)
+anago_lease_tell(AnagoLease *lease, int wants, double latency_us)
 {
 	const AnagoCounts *counts = lease->counts;
 
 	tell_wants(lease, wants);
+	pg_atomic_write_u32(&anago_slot->latency_us, (uint32) Min(latency_us, PG_INT32_MAX));
 	tell_more(&anago_slot->reads, &lease->reads, counts->reads + counts->sync_reads);
 	tell_more(&anago_slot->timed, &lease->timed, counts->reads);
 	tell_more(&anago_slot->timed_us, &lease->timed_us, counts->latency_us);

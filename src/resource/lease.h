@@ -54,8 +54,11 @@ extern int	anago_lease_take(AnagoLease *lease, int want);
 extern void anago_lease_issued(AnagoLease *lease, int taken, int issued);
 extern void anago_lease_done(AnagoLease *lease);
 
-/* How many reads there would be in flight, if there might; what is counted. */
-extern void anago_lease_tell(AnagoLease *lease, int wants);
+/*
+ * How many reads there would be in flight, if there might; how long they last, or 0;
+ * what is counted.
+ */
+extern void anago_lease_tell(AnagoLease *lease, int wants, double latency_us);
 
 /* Is nothing in flight because the server grants nothing?  Then sleep a little. */
 static inline bool

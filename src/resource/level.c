@@ -10,6 +10,24 @@
 /* Halvings: a limit of 2^20 reads is then divided to a thousandth of one. */
 #define HALVINGS	30
 
+double
+anago_level_weigh(AnagoClaim *claims, int n)
+{
+	double		sum = 0;
+	int			known = 0;
+	double		mean;
+
+	for (int i = 0; i < n; i++)
+	{
+		sum += claims[i].latency;
+		known += claims[i].latency > 0;
+	}
+	mean = known > 0 ? sum / known : 0;
+	for (int i = 0; i < n; i++)
+		claims[i].weight = anago_level_weight(claims[i].weight, claims[i].latency, mean);
+	return mean;
+}
+
 /* What all have at that level, without rounding. */
 static double
 had(const AnagoClaim *claims, int n, double level)

@@ -284,10 +284,10 @@ take_of_groups(int want, int held, uint64 now)
 static double
 own_rate(int per_second)
 {
-	double		weights = anago_read_double(&anago_budgets->all.weights);
-	double		weight = anago_slot_weight(anago_slot);
+	double		shares = anago_read_double(&anago_budgets->all.shares);
+	double		share = anago_slot_share(anago_slot);
 
-	return per_second * Min(weight / Max(weights, weight), 1.0);
+	return per_second * Min(share / Max(shares, share), 1.0);
 }
 
 /*
