@@ -10,7 +10,7 @@ on until C has ended once, and that run, which began cold, is C's time.
 Quiet: C without lookups, with the guard on and off.
 Step: lookups begin and end while C runs; the guard's limit over time.  Shares: sessions
 with anago.share 100, 200, 400, 800 read lines of parts, others each, and their reads are
-compared.
+compared, from when all of them want more than they have until half of the table is read.
 """
 
 import re
@@ -25,6 +25,7 @@ from pathlib import Path
 import psycopg
 
 from lib import plots, queries, runs, session
+from lib.cluster import ClusterError
 from lib.ending import main_of
 from lib.report import say
 
@@ -45,6 +46,7 @@ AGAIN = 5                   # seconds of lookups whose figures are not used
 
 SHARES = (100, 200, 400, 800)
 SHARED_READS = 30
+SHARED_PART = 0.5           # of the table: when so much is read most of what is looked for is cached
 PARTS = 200_000             # for each unit of the scale
 SHARED = "select sum(l_quantity) from lineitem where l_partkey >= {low} and l_partkey < {high}"
 QUANTILES = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999}
@@ -298,33 +300,98 @@ def report_step(bench, taken, begin, end):
     return {"down_s": down, "up_s": up}
 
 
-def measure_shares(bench):
-    """Reads of sessions with other shares, over some seconds."""
+SHARES_SEEN = """select share, reads, wanted > in_flight, in_flight, extract(epoch from clock_timestamp())::float8
+    from anago_activity order by share"""
+
+
+def all_want_more(seen):
+    return len(seen) == len(SHARES) and all(row[2] for row in seen)
+
+
+def reads_of(seen):
+    return {row[0]: row[1] for row in seen}
+
+
+def watch_shares(conn, blocks, seconds):
+    """Looks from when all want more than they have until they have read so many blocks."""
+    until = time.monotonic() + seconds + 5
+    looks = []
+    while time.monotonic() < until:
+        seen = conn.execute(SHARES_SEEN).fetchall()
+        if looks or all_want_more(seen):
+            looks.append(seen)
+        if looks and (len(seen) < len(SHARES) or
+                      sum(reads_of(seen).values()) >= blocks or
+                      seen[0][4] - looks[0][0][4] >= seconds):
+            return looks
+        time.sleep(0.01)
+    return looks
+
+
+def one_run_of_shares(bench):
+    """Parts that sessions with other shares have, by what these say: of reads that are
+    done, and of those in flight; and for how long that was."""
     bench.cluster.stop()
     bench.cluster.restart_cold({**runs.COLD_SERVER, **preloaded(server_inflight_reads=SHARED_READS)})
     settings = {**queries.INDEX_PLAN, **queries.ANAGO_ON}
     each = PARTS * bench.args.scale / len(SHARES)
+    with bench.cluster.connect(bench.dbname) as conn:
+        blocks = conn.execute("select relpages from pg_class where relname = 'lineitem'").fetchone()[0]
     loops = [Loop(bench, {**settings, "anago.share": share},
                   SHARED.format(low=round(number * each), high=round((number + 1) * each)))
              for number, share in enumerate(SHARES)]
-    sql = "select share, reads from anago_activity order by share"
     with watching(bench) as conn:
         for loop in loops:
             loop.start()
         try:
-            time.sleep(1)
-            before = dict(conn.execute(sql).fetchall())
-            time.sleep(bench.args.share_seconds)
-            after = dict(conn.execute(sql).fetchall())
+            looks = watch_shares(conn, blocks * SHARED_PART, bench.args.share_seconds)
         finally:
             for loop in loops:
                 loop.stop()
-    had = {share: after.get(share, 0) - before.get(share, 0) for share in SHARES}
-    due = {share: sum(had.values()) * share / sum(SHARES) for share in SHARES}
-    bench.results.table("shares", f"reads of {len(SHARES)} sessions, {SHARED_READS} in flight together",
-                        ["share", "reads", "of what it should have"],
-                        [[share, had[share], f"{had[share] / max(due[share], 1):.2f}"] for share in SHARES])
-    return {str(share): had[share] for share in SHARES}
+    if len(looks) < 3 or len(looks[-1]) < len(SHARES):
+        raise ClusterError("shares: the sessions did not all want reads for long enough")
+    return parts_of_shares(looks)
+
+
+def parts_of_shares(looks):
+    first, last = reads_of(looks[0]), reads_of(looks[-1])
+    had = {share: last[share] - first[share] for share in SHARES}
+    held = {share: sum(row[3] for seen in looks for row in seen if row[0] == share) for share in SHARES}
+    want = statistics.mean(all_want_more(seen) for seen in looks)
+
+    def of_due(amounts, share):
+        return amounts[share] * sum(SHARES) / share / max(sum(amounts.values()), 1)
+    return {"seconds": looks[-1][0][4] - looks[0][0][4], "want": want, "reads": had,
+            "done": {share: of_due(had, share) for share in SHARES},
+            "held": {share: of_due(held, share) for share in SHARES}}
+
+
+def measure_shares(bench):
+    """Reads of sessions with other shares, while most of the table is not cached.
+
+    The sessions look for rows all over the table, so that the pages of each are those of
+    all.  Once they have read half of it most of what they look for is in shared buffers:
+    then CPUs are what is short, and reads are left over.
+    """
+    taken = []
+    for repetition in range(bench.args.repetitions):
+        taken.append(one_run_of_shares(bench))
+        bench.records("shares", "", "anago", repetition, taken[-1]["seconds"],
+                      marks=" ".join(f"{share}={taken[-1]['done'][share]:.3f}" for share in SHARES))
+        say(f"shares #{repetition}: {taken[-1]}")
+
+    def span(key, share):
+        parts = [one[key][share] for one in taken]
+        return f"{statistics.median(parts):.2f} ({min(parts):.2f}-{max(parts):.2f})"
+    bench.results.table(
+        "shares", f"reads of {len(SHARES)} sessions, {SHARED_READS} in flight together, "
+        f"{statistics.median(one['seconds'] for one in taken):.1f} seconds",
+        ["share", "reads", "of what it should have", "of reads in flight"],
+        [[share, round(statistics.median(one["reads"][share] for one in taken)), span("done", share),
+          span("held", share)] for share in SHARES])
+    bench.results.note("All wanted more than they had in "
+                       f"{min(one['want'] for one in taken):.0%} of the looks, or more.")
+    return taken
 
 
 MEASURE = {"lookups": measure_lookups, "quiet": measure_quiet, "step": measure_step, "shares": measure_shares}
@@ -337,7 +404,7 @@ def main():
     parser.add_argument("--limit", type=float, default=120, help="seconds that C may take beside lookups")
     parser.add_argument("--workers", type=int, default=1, help="of the variants in several processes")
     parser.add_argument("--step", type=float, default=4, help="seconds before, during and after lookups")
-    parser.add_argument("--share-seconds", type=float, default=5, help="in which reads are counted")
+    parser.add_argument("--share-seconds", type=float, default=5, help="in which reads are counted, at most")
     session.add_sections(parser, SECTIONS)
     args = parser.parse_args()
     wanted = session.sections_of(args, SECTIONS)
