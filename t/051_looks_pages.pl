@@ -39,6 +39,13 @@ $node->safe_psql('postgres', q{
 	create index on t (d);
 	create index on t (e);
 	vacuum analyze p, c, t;
+	-- entries of one key fill three leaves, and new rows find room in the middle of the table
+	create table d (kind int, note text);
+	insert into d select i % 1000, repeat('x', 50) from generate_series(0, 59999) i;
+	create index on d (rpad(kind::text, 400)) with (deduplicate_items = off);
+	delete from d where ctid in (select ctid from d offset 20000 limit 20000)
+		and (ctid::text::point)[0]::int / 20 % 2 = 0;
+	vacuum analyze d;
 });
 
 # Blocks that the statement reads, triggers included, and the looks of its plan.
@@ -64,6 +71,8 @@ my %statements = (
 	  'select p.id, x.* from p, lateral (select count(v), max(note) from c where pid = p.id) x',
 	'leaves of many indexes' => q{insert into t select i * 7919 % 120000, i * 7907 % 120000,
 		i * 7901 % 120000, i * 7883 % 120000, i * 7877 % 120000 from generate_series(1, 3000) i},
+	'leaves among those of the same key' =>
+	  q{insert into d select i * 7919 % 1000, 'y' from generate_series(1, 1000) i},
 	'rows that refer to deleted ones' => 'delete from p where id < 20');
 
 for my $name (sort keys %statements)

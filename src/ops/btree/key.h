@@ -47,6 +47,8 @@ typedef struct AnagoKeyValues
 	AnagoArray *arrays;			/* one for each key; NULL if no key needs it */
 	bool	   *nulls;			/* further members of rows, and columns of an entry,
 								 * that are NULL, one for each key; NULL if none is */
+	BlockNumber target;			/* of an entry: the page that its row will probably go
+								 * to, or InvalidBlockNumber */
 	Datum		values[FLEXIBLE_ARRAY_MEMBER];
 } AnagoKeyValues;
 
@@ -132,7 +134,9 @@ typedef struct AnagoKeys
 	int			end_key[INDEX_MAX_KEYS];
 	bool		allocates;		/* values of some take memory beside the probe */
 	bool		never;			/* whatever the values, nothing can match */
-	bool		of_entry;		/* `start` is where an entry is to go */
+	bool		of_entry;		/* `start` is where an entry is to go, */
+	bool		by_target;		/* among those of the same key by its row's page: */
+	ItemPointerData target;		/* the bound one's */
 	int			ngroups;
 	AnagoKeyGroup **groups;
 	AnagoKeyGroup *bounds;		/* that of the column which ends positions, or NULL */

@@ -466,8 +466,11 @@ anago_keys_init(AnagoKeys *keys, Relation indexrel, const AnagoStepDesc *desc,
 	classify(keys, indexrel, desc->look == ANAGO_LOOK_MATCHES);
 	keys->allocates = take_memory(keys);
 	keys->of_entry = desc->look != ANAGO_LOOK_MATCHES;
-	if (desc->look == ANAGO_LOOK_ENTRY_BEHIND)
-		keys->start_nextkey = true;
+	if (desc->look != ANAGO_LOOK_ENTRY_BEHIND)
+		return;
+	keys->start_nextkey = true;
+	keys->by_target =
+		keys->nequal == IndexRelationGetNumberOfKeyAttributes(indexrel);
 }
 
 void

@@ -106,7 +106,11 @@ anago_probe_make(AnagoStep *step, AnagoRow *row)
 	probe->fan = NULL;
 
 	if (open && (!step->look || has_use(step)))
+	{
 		anago_keys_eval(&step->keys, pipeline->econtext, pipeline->context, &probe->keys);
+		if (step->keys.by_target)
+			probe->keys.target = RelationGetTargetBlock(step->heap);
+	}
 	else
 		anago_keys_eval_none(&step->keys, &probe->keys);
 	if (step->keys.allocates)

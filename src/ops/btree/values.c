@@ -132,6 +132,7 @@ anago_keys_eval_none(const AnagoKeys *keys, AnagoKeyValues *out)
 {
 	out->arrays = NULL;
 	out->nulls = NULL;
+	out->target = InvalidBlockNumber;
 	out->ncombos = 0;
 	out->prefix = -1;
 	out->start_which = out->end_which = -1;
@@ -199,6 +200,22 @@ bind_nulls(const AnagoKeys *keys, const AnagoKeyValues *values,
 		else
 			position->scankeys[i].sk_flags &= ~SK_ISNULL;
 	}
+}
+
+/*
+ * Entries of the same key stand in the order of their rows' places (heapkeyspace).  If
+ * the new one's is not known it is taken for the last.
+ */
+static void
+bind_target(AnagoKeys *keys, const AnagoKeyValues *values)
+{
+	keys->start.scantid = NULL;
+	if (!keys->by_target || !keys->start.heapkeyspace ||
+		values->target == InvalidBlockNumber)
+		return;
+	ItemPointerSet(&keys->target, values->target, FirstOffsetNumber);
+	keys->start.scantid = &keys->target;
+	keys->start.nextkey = false;
 }
 
 /* The elements of a combination: the last list is the fastest. */
@@ -299,6 +316,7 @@ anago_keys_bind(AnagoKeys *keys, const AnagoKeyValues *values, int from, int to)
 	{
 		bind_nulls(keys, values, &keys->start, keys->start_key);
 		bind_nulls(keys, values, &keys->end, keys->end_key);
+		bind_target(keys, values);
 	}
 	if (values->narrays > 0)
 	{
