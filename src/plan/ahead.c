@@ -45,6 +45,9 @@ typedef struct PlaceCxt
 	int			last_id;		/* greatest plan_node_id */
 	bool		changes;		/* some node changes rows */
 	bool		may_cut;		/* scans may be cut for the sake of subqueries */
+	bool		correlated;		/* there may be correlated ones */
+	bool		knows_outside;	/* the next is known: */
+	bool		outside;		/* tables have values that are stored outside */
 } PlaceCxt;
 
 typedef Plan *(*VisitPlan) (Plan *plan, PlaceCxt *cxt);
@@ -453,6 +456,15 @@ place_in_nestloop(NestLoop *loop, PlaceCxt *cxt)
 		outerPlan(loop) = make_ahead(cxt, outer, &looks, child_columns(outer));
 }
 
+static bool
+stores_outside(PlaceCxt *cxt)
+{
+	if (!cxt->knows_outside)
+		cxt->outside = anago_stores_outside(cxt->stmt);
+	cxt->knows_outside = true;
+	return cxt->outside;
+}
+
 /* A scan that evaluates subqueries: cut it, with the node above. */
 static Plan *
 place_at_scan(Plan *scan, PlaceCxt *cxt)
@@ -462,7 +474,9 @@ place_at_scan(Plan *scan, PlaceCxt *cxt)
 	List	   *qual;
 	Plan	   *ahead;
 
-	if (!is_worth_it(scan, cxt) || !anago_can_cut(scan) || asks_restless(scan, cxt) ||
+	if (!is_worth_it(scan, cxt) ||
+		!anago_can_cut(scan, cxt->correlated, stores_outside(cxt)) ||
+		asks_restless(scan, cxt) ||
 		!anago_cut_scan(&looks, scan, &targetlist, &qual))
 		return scan;
 	ahead = make_ahead(cxt, scan, &looks, targetlist);
@@ -520,7 +534,7 @@ place_on_top(PlaceCxt *cxt)
 	List	   *targetlist;
 
 	if (cxt->stmt->commandType != CMD_SELECT || cxt->changes || !cxt->may_cut ||
-		!is_worth_it(rows, cxt))
+		!is_worth_it(rows, cxt) || !stores_outside(cxt))
 		return;
 	targetlist = child_columns(rows);
 	anago_find_toast(&looks, rows, targetlist);
@@ -550,7 +564,8 @@ anago_place_looks(PlannedStmt *stmt, bool may_cut)
 	if (stmt->planTree == NULL)
 		return;
 	visit_stmt(see_node, &cxt);
-	if (list_length(stmt->subplans) > cxt.ninitplans)
+	cxt.correlated = list_length(stmt->subplans) > cxt.ninitplans;
+	if (cxt.correlated)
 		visit_stmt(see_expressions, &cxt);
 	visit_stmt(place_at, &cxt);
 	place_on_top(&cxt);

@@ -38,7 +38,7 @@ is_restless_function(Oid function, void *context)
 static bool
 is_restless(Node *node, void *context)
 {
-	if (node == NULL)
+	if (node == NULL || IsA(node, Var) || IsA(node, Const))
 		return false;
 	if (check_functions_in_node(node, is_restless_function, NULL) ||
 		IsA(node, NextValueExpr))
@@ -68,8 +68,9 @@ uses_restless_subplan(Node *node, void *stmt)
 static bool
 is_calm(const PlannedStmt *stmt, const void *expr)
 {
-	return !anago_is_restless((Node *) expr) &&
-		!uses_restless_subplan((Node *) expr, (void *) stmt);
+	return expr == NULL ||
+		(!anago_is_restless((Node *) expr) &&
+		 (stmt->subplans == NIL || !uses_restless_subplan((Node *) expr, (void *) stmt)));
 }
 
 static bool
@@ -181,7 +182,8 @@ node_is_calm(const PlannedStmt *stmt, const Plan *plan)
 static bool
 initplans_are_calm(const PlannedStmt *stmt, const Plan *plan)
 {
-	return !uses_restless_subplan((Node *) plan->initPlan, (void *) stmt);
+	return plan->initPlan == NIL ||
+		!uses_restless_subplan((Node *) plan->initPlan, (void *) stmt);
 }
 
 bool

@@ -32,6 +32,8 @@ typedef struct AnagoDive
 typedef struct AnagoStepFacts
 {
 	Cost		io;				/* core's charge for the pages of one probe */
+	Cost		filter;			/* of a tuple: conditions that the index does not
+								 * check */
 	double		cold;			/* of its pages, the share that is not cached */
 	bool		dived;
 	AnagoDive	dive;			/* but for join_ratio */

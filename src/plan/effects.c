@@ -99,6 +99,17 @@ calls_volatile(Node *node)
 		check_functions_in_node(node, is_volatile, NULL);
 }
 
+static bool
+any_has_effects(const List *nodes, EffectsContext *context)
+{
+	ListCell   *lc;
+
+	foreach(lc, nodes)
+		if (effects_walker(lfirst(lc), context))
+			return true;
+	return false;
+}
+
 /*
  * Walker: does it lock or change rows, at any level?  Or call a volatile
  * function where contain_volatile_functions() does not look?
@@ -106,10 +117,14 @@ calls_volatile(Node *node)
 static bool
 effects_walker(Node *node, EffectsContext *context)
 {
-	if (node == NULL)
+	if (node == NULL || IsA(node, Var) || IsA(node, Const))
 		return false;
+	if (IsA(node, List))
+		return any_has_effects((List *) node, context);
 	if (context->functions && calls_volatile(node))
 		return true;
+	if (IsA(node, TargetEntry))
+		return effects_walker((Node *) ((TargetEntry *) node)->expr, context);
 	if (IsA(node, RestrictInfo))
 		return effects_walker((Node *) ((RestrictInfo *) node)->clause, context);
 	if (IsA(node, RangeTblEntry))

@@ -65,8 +65,11 @@ extern void anago_ahead_init(const CustomScanMethods *methods);
  */
 extern void anago_place_looks(PlannedStmt *stmt, bool may_cut);
 
-/* subplans.c: might anago_cut_scan() find something to do?  A cheap test. */
-extern bool anago_can_cut(const Plan *scan);
+/*
+ * subplans.c: might anago_cut_scan() find something to do, if there are correlated
+ * subqueries in the plan, or values that are stored outside?  A cheap test.
+ */
+extern bool anago_can_cut(const Plan *scan, bool correlated, bool outside);
 
 /*
  * Of such a scan: does it evaluate subqueries, or functions of values that are stored
@@ -124,6 +127,9 @@ extern void anago_find_toast(AnagoLooks *looks, const Plan *rows, const List *tl
 /* The same of those that functions in `tlist` fetch; might there be any?  A cheap test. */
 extern void anago_find_fetched(AnagoLooks *looks, const Plan *rows, const List *tlist);
 extern bool anago_may_fetch(const Plan *scan);
+
+/* Has a table of the statement values that are stored outside, worth a look? */
+extern bool anago_stores_outside(const PlannedStmt *stmt);
 
 /* The column of it that says that the new row gets entries in indexes. */
 extern Node *anago_new_entries_var(const AnagoLooks *looks);

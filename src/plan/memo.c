@@ -106,12 +106,13 @@ anago_memo_context(PlannerInfo *root)
 AnagoMemo *
 anago_memo(PlannerInfo *root)
 {
-	MemoryContext context = anago_memo_context(root);
 	int			nrels = root->simple_rel_array_size;
+	MemoryContext context;
 	AnagoMemo  *memo;
 
 	if (kept != NULL && kept->memo.root == root && kept->memo.nrels == nrels)
 		return &kept->memo;
+	context = anago_memo_context(root);
 	kept = MemoryContextAllocZero(context, sizeof(KeptMemo));
 	memo = &kept->memo;
 	memo->root = root;

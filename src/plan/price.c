@@ -65,9 +65,9 @@
 #define ANAGO_CACHED_SHARE		(1.0 / 2)
 #define ANAGO_MANY_VISITS		4.0
 
-/* Conditions that the index does not check, as core's cost_index sees it. */
-static QualCost
-filter_cost(PlannerInfo *root, IndexPath *ipath)
+/* Of a tuple: conditions that the index does not check, as core's cost_index sees it. */
+static Cost
+filter_cost(PlannerInfo *root, const IndexPath *ipath)
 {
 	List	   *quals = NIL;
 	List	   *sources[2];
@@ -90,7 +90,7 @@ filter_cost(PlannerInfo *root, IndexPath *ipath)
 	}
 	cost_qual_eval(&cost, quals, root);
 	list_free(quals);
-	return cost;
+	return cost.per_tuple;
 }
 
 double
@@ -99,32 +99,40 @@ anago_tuples_fetched(const IndexPath *ipath)
 	return clamp_row_est(ipath->indexselectivity * ipath->path.parent->tuples);
 }
 
-/* CPU share of an index path's run cost, if it finds so many tuples and rows. */
-Cost
-anago_cpu_of(PlannerInfo *root, IndexPath *ipath, double tuples, double rows)
+static Cost
+cpu_of(const IndexPath *ipath, Cost filter, double tuples, double rows)
 {
-	QualCost	quals = filter_cost(root, ipath);
 	Cost		per_entry = cpu_index_tuple_cost +
 		cpu_operator_cost * list_length(ipath->indexclauses);
 
-	return tuples * (per_entry + cpu_tuple_cost + quals.per_tuple) +
+	return tuples * (per_entry + cpu_tuple_cost + filter) +
 		ipath->path.pathtarget->cost.per_tuple * rows;
 }
 
-/* The same as core has counted it. */
+/* Of one table. */
 static Cost
-cpu_cost(PlannerInfo *root, IndexPath *ipath)
+filter_of_step(PlannerInfo *root, const AnagoPathStep *step)
 {
-	return anago_cpu_of(root, ipath, anago_tuples_fetched(ipath), ipath->path.rows);
+	if (step->facts->filter < 0)
+		step->facts->filter = filter_cost(root, step->ipath);
+	return step->facts->filter;
+}
+
+/* CPU share of the index path's run cost, if it finds so many tuples and rows. */
+Cost
+anago_cpu_of(PlannerInfo *root, const AnagoPathStep *step, double tuples, double rows)
+{
+	return cpu_of(step->ipath, filter_of_step(root, step), tuples, rows);
 }
 
 /* Core's charge for the pages of one scan, or probe, of one table. */
-Cost
-anago_probe_io(PlannerInfo *root, IndexPath *ipath)
+static Cost
+probe_io(const IndexPath *ipath, Cost filter)
 {
 	Cost		run = ipath->path.total_cost - ipath->path.startup_cost;
 
-	return Max(0.0, run - cpu_cost(root, ipath));
+	return Max(0.0, run - cpu_of(ipath, filter, anago_tuples_fetched(ipath),
+								 ipath->path.rows));
 }
 
 /* Of the rows, those for which the table must be visited. */
@@ -210,11 +218,13 @@ anago_step_cold(PlannerInfo *root, const AnagoPathStep *step)
  * where the rows that bring the values are fewer than the probes.
  */
 static Cost
-waits_of_step(const IndexPath *ipath, Cost io, double random_page)
+waits_of_step(const IndexPath *ipath, Cost io)
 {
 	double		pages = ipath->path.parent->pages * anago_part_visited(ipath) +
 		ipath->indexinfo->pages;
+	double		random_page;
 
+	anago_page_costs(ipath->path.parent, &random_page, NULL);
 	return Min(io, pages * random_page);
 }
 
@@ -258,13 +268,10 @@ static void
 add_table(const IndexPath *ipath, Cost io, double cold, ProbedPages *sum)
 {
 	const RelOptInfo *rel = ipath->path.parent;
-	double		random_page;
-	Cost		waits;
+	Cost		waits = waits_of_step(ipath, io) * cold;
 	Cost		waited;
 	Cost		work;
 
-	anago_page_costs(rel, &random_page, NULL);
-	waits = waits_of_step(ipath, io, random_page) * cold;
 	waited = anago_overlapped(rel, waits, &work);
 	sum->work += work;
 	sum->saved += waits - waited - work;
@@ -277,11 +284,13 @@ anago_step_io(PlannerInfo *root, const AnagoPathStep *step)
 	AnagoStepFacts *facts = step->facts;
 	ListCell   *lc;
 
-	if (facts->io < 0)
+	if (facts->io < 0 && step->several == NULL)
+		facts->io = probe_io(step->ipath, filter_of_step(root, step));
+	else if (facts->io < 0)
 	{
 		facts->io = 0;
-		foreach(lc, anago_step_ipaths(step))
-			facts->io += anago_probe_io(root, lfirst(lc));
+		foreach(lc, step->members)
+			facts->io += probe_io(lfirst(lc), filter_cost(root, lfirst(lc)));
 	}
 	return facts->io;
 }
@@ -329,7 +338,9 @@ probed_pages(PlannerInfo *root, const AnagoPathStep *step,
 	if (!step->has_arms)
 		sum.saved = -cost->whole * Max(more_than_core(step), 0);
 	foreach(lc, step->members)
-		add_table(lfirst(lc), cost->whole * anago_probe_io(root, lfirst(lc)), cold, &sum);
+		add_table(lfirst(lc),
+				  cost->whole * probe_io(lfirst(lc), filter_cost(root, lfirst(lc))),
+				  cold, &sum);
 	return sum;
 }
 
@@ -345,9 +356,16 @@ copied_again(const AnagoPathStep *step, const AnagoProbesCost *cost)
 	if (step->several != NULL)
 		return 0;
 	anago_page_costs(ipath->path.parent, &random_page, NULL);
-	return anago_copied_again(visits, anago_pages_for(waits_of_step(ipath, cost->io,
-																	random_page),
-													  random_page));
+	return anago_copied_again(visits, anago_pages_for(waits_of_step(ipath, cost->io), random_page));
+}
+
+/* If all of the probes' pages are in memory already. */
+static Cost
+resident_of_probes(PlannerInfo *root, const AnagoPathStep *step,
+				   const AnagoProbesCost *cost)
+{
+	return step->several != NULL ? probed_pages(root, step, cost, 0).resident :
+		anago_resident_of(step->ipath->path.parent, cost->io);
 }
 
 static AnagoPrice
@@ -368,46 +386,60 @@ price_step(PlannerInfo *root, const AnagoPathStep *step,
 		/* There is little to wait for: processes share it all, as in core. */
 		saved = Min(saved, cost->probes * ANAGO_TOKEN);
 		price.shared = cost->probes - saved;
-		price.resident = probed_pages(root, step, cost, 0).resident;
+		price.resident = resident_of_probes(root, step, cost);
 	}
 	price.ours = cost->probes - saved;
 	return price;
 }
 
+static double
+dived_entries(const AnagoPathStep *step)
+{
+	return step->dive.known ? step->dive.entries :
+		step->ipath->indexselectivity * step->ipath->path.parent->tuples;
+}
+
+/*
+ * Pages of the heap and leaves are each fetched once for as many probes as have room
+ * in the cache, as core has it of repeated scans.
+ */
+static double
+dived_pages(PlannerInfo *root, const AnagoPathStep *step, double loops)
+{
+	const IndexOptInfo *index = step->ipath->indexinfo;
+	const RelOptInfo *rel = step->ipath->path.parent;
+	double		entries = dived_entries(step);
+	double		blocks = step->dive.known ? step->dive.blocks : entries;
+	double		leaves = ceil(entries * index->pages / Max(index->tuples, 1.0));
+
+	return index_pages_fetched(Max(leaves, 1.0) * loops, index->pages,
+							   index->pages, root) +
+		index_pages_fetched(Max(blocks, 1.0) * loops, rel->pages,
+							index->pages, root) * anago_part_visited(step->ipath);
+}
+
 /*
  * What the same probes cost by core's formulas, if they are as many and find as
- * many entries as index dives say.  Pages of the heap and leaves are each fetched
- * once for as many probes as have room in the cache, as core has it of repeated
- * scans.
+ * many entries as index dives say.
  */
 static AnagoProbesCost
 dived_step(PlannerInfo *root, const AnagoPathStep *step,
 		   const AnagoProbesCost *core, double loops)
 {
-	IndexPath  *ipath = step->ipath;
-	IndexOptInfo *index = ipath->indexinfo;
-	RelOptInfo *rel = ipath->path.parent;
-	double		entries = step->dive.known ? step->dive.entries :
-		ipath->indexselectivity * rel->tuples;
-	double		blocks = step->dive.known ? step->dive.blocks : entries;
-	double		leaves = ceil(entries * index->pages / Max(index->tuples, 1.0));
+	const IndexPath *ipath = step->ipath;
 	double		random_page;
-	double		pages;
 	AnagoProbesCost	cost;
 
-	anago_page_costs(rel, &random_page, NULL);
-	pages = index_pages_fetched(Max(leaves, 1.0) * loops, index->pages,
-								index->pages, root) +
-		index_pages_fetched(Max(blocks, 1.0) * loops, rel->pages,
-							index->pages, root) * anago_part_visited(ipath);
+	anago_page_costs(ipath->path.parent, &random_page, NULL);
 	cost.loops = loops;
 	cost.risk = core->risk;
 	cost.beaten = core->beaten;
 	cost.divided = core->divided;
 	cost.whole = core->whole * loops / core->loops;
-	cost.io = cost.whole / loops * pages * random_page;
+	cost.io = cost.whole / loops * dived_pages(root, step, loops) * random_page;
 	cost.probes = cost.io + cost.whole *
-		anago_cpu_of(root, ipath, entries, ipath->path.rows * step->dive.ratio) +
+		anago_cpu_of(root, step, dived_entries(step),
+					 ipath->path.rows * step->dive.ratio) +
 		/* descents, and the join's conditions */
 		(core->probes - core->whole *
 		 (ipath->path.total_cost - ipath->path.startup_cost)) * loops / core->loops;
@@ -426,17 +458,20 @@ price_of_loops(PlannerInfo *root, const AnagoPathStep *step,
 
 /*
  * There may be more rows than core believes; what index dives see more is in the price
- * already.  The rival is a hash join, which has read the table.
+ * already.  The rival is a hash join, which has read the table.  `expected` is what
+ * own_loops probes take, or less than 0.
  */
 static Cost
 risk_of_step(PlannerInfo *root, const AnagoPathStep *step,
-			 const AnagoProbesCost *core, double own_loops, Cost setup)
+			 const AnagoProbesCost *core, double own_loops, Cost expected, Cost setup)
 {
 	double		feared = Min(own_loops, core->loops) * core->risk;
 
 	if (feared <= own_loops)
 		return 0;
-	return anago_price_of_risk(price_of_loops(root, step, core, own_loops, setup),
+	if (expected < 0)
+		expected = price_of_loops(root, step, core, own_loops, setup);
+	return anago_price_of_risk(expected,
 							   price_of_loops(root, step, core, feared, setup),
 							   (feared - own_loops) * anago_hashed_row_cost());
 }
@@ -448,6 +483,8 @@ anago_price_step(PlannerInfo *root, AnagoPathStep *step,
 {
 	AnagoCoreRival rival = {core->probes, core->beaten, core->divided};
 	AnagoProbesCost cost = *core;
+	Cost		again;
+	Cost		expected = -1;
 	AnagoPrice	price;
 
 	step->cold = anago_step_cold(root, step);
@@ -462,9 +499,13 @@ anago_price_step(PlannerInfo *root, AnagoPathStep *step,
 
 		cost = dived_step(root, step, core, own_loops);
 		dived = price_step(root, step, &cost, setup);
+		expected = dived.ours;
 		price = anago_settle(&price, &dived);
 	}
-	anago_charge(&price, copied_again(step, &cost) +
-				 risk_of_step(root, step, core, own_loops, setup), &rival);
+	again = copied_again(step, &cost);
+	if (expected >= 0)
+		expected += again;
+	anago_charge(&price, again +
+				 risk_of_step(root, step, core, own_loops, expected, setup), &rival);
 	return price;
 }

@@ -67,10 +67,10 @@ extern AnagoPrice anago_price_step(PlannerInfo *root, AnagoPathStep *step,
 
 /* ---- shared by price.c and scanprice.c ---- */
 
-/* Of core's index path: tuples, CPU share of its run cost for so many, charge for pages. */
+/* Of core's index path: tuples, CPU share of its run cost for so many. */
 extern double anago_tuples_fetched(const IndexPath *ipath);
-extern Cost anago_cpu_of(PlannerInfo *root, IndexPath *ipath, double tuples, double rows);
-extern Cost anago_probe_io(PlannerInfo *root, IndexPath *ipath);
+extern Cost anago_cpu_of(PlannerInfo *root, const AnagoPathStep *step, double tuples,
+						 double rows);
 
 /* Of the rows, those for which the table must be visited. */
 extern double anago_part_visited(const IndexPath *ipath);

@@ -156,7 +156,7 @@ price_scan_of(PlannerInfo *root, const AnagoPathStep *step, double tuples,
 	scan_io_of(root, ipath,
 			   Min(tuples / Max(ipath->path.parent->tuples, 1.0), 1.0),
 			   correlated, &io);
-	return price_scan(step, anago_cpu_of(root, ipath, tuples, rows), &io, tuples,
+	return price_scan(step, anago_cpu_of(root, step, tuples, rows), &io, tuples,
 					  cold);
 }
 
@@ -222,7 +222,7 @@ anago_price_scan(PlannerInfo *root, AnagoPathStep *step)
 {
 	const Path *path = &step->ipath->path;
 	Cost		run = path->total_cost - path->startup_cost;
-	Cost		io = anago_probe_io(root, step->ipath);
+	Cost		io = anago_step_io(root, step);
 	ScanIo		split;
 	AnagoPrice	price;
 
@@ -249,7 +249,7 @@ anago_resident_cost(PlannerInfo *root, const AnagoPathStep *step)
 	IndexPath  *ipath = step->ipath;
 	ScanIo		split;
 
-	split_scan_io(root, ipath, anago_probe_io(root, ipath), &split);
+	split_scan_io(root, ipath, anago_step_io(root, step), &split);
 	return anago_resident_of(ipath->path.parent, split.random *
 						 (1.0 - anago_step_cold(root, step)));
 }
@@ -267,7 +267,7 @@ anago_price_fraction(PlannerInfo *root, const AnagoPathStep *step, double fracti
 	IndexPath  *ipath = step->ipath;
 	ScanIo		io;
 
-	split_scan_io(root, ipath, anago_probe_io(root, ipath), &io);
+	split_scan_io(root, ipath, anago_step_io(root, step), &io);
 	return price_scan_of(root, step, fraction * anago_entries_of(step),
 						 ipath->path.rows * fraction, io.correlated, cold);
 }

@@ -143,11 +143,12 @@ find_in_subplans(AnagoLooks *looks, const List *subplans)
 }
 
 bool
-anago_can_cut(const Plan *scan)
+anago_can_cut(const Plan *scan, bool correlated, bool outside)
 {
 	return is_scan(scan) &&
-		(anago_may_fetch(scan) || has_correlated((Node *) scan->targetlist, NULL) ||
-		 has_correlated((Node *) scan->qual, NULL));
+		((outside && anago_may_fetch(scan)) ||
+		 (correlated && (has_correlated((Node *) scan->targetlist, NULL) ||
+						 has_correlated((Node *) scan->qual, NULL))));
 }
 
 bool

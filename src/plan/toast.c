@@ -340,11 +340,39 @@ was_small(Oid toastid)
 	return result;
 }
 
+static bool
+is_worth_looking(Oid toastid)
+{
+	return anago_debug_force || !was_small(toastid);
+}
+
+bool
+anago_stores_outside(const PlannedStmt *stmt)
+{
+	ListCell   *lc;
+
+	foreach(lc, stmt->rtable)
+	{
+		const RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
+		Relation	rel = rte->rtekind == RTE_RELATION ?
+			RelationIdGetRelation(rte->relid) : NULL;
+		Oid			toastid = InvalidOid;
+
+		if (RelationIsValid(rel))
+		{
+			toastid = rel->rd_rel->reltoastrelid;
+			RelationClose(rel);
+		}
+		if (OidIsValid(toastid) && is_worth_looking(toastid))
+			return true;
+	}
+	return false;
+}
+
 static void
 add_look(AnagoLooks *looks, const Var *column, Oid toastid)
 {
-	Relation	toast = was_small(toastid) && !anago_debug_force ? NULL :
-		anago_try_open(toastid);
+	Relation	toast = is_worth_looking(toastid) ? anago_try_open(toastid) : NULL;
 	Relation	index = toast == NULL ? NULL : open_index(toast);
 
 	if (index != NULL)
