@@ -111,6 +111,38 @@ $node->safe_psql('postgres', q{
 		'triggers delete rows themselves');
 }
 
+# Rows of a statement that has failed are not looked for any more, though its memory may
+# still be there.
+$node->safe_psql('postgres', q{
+	drop trigger again on p;
+	create function gone(low int, high int) returns bigint language sql as
+		'delete from p where id between low and high; select count(*) from p';
+	create function reads() returns bigint language sql as
+		'select pg_stat_get_xact_blocks_fetched(c) - pg_stat_get_xact_blocks_hit(c)
+			from cast(''c'' as regclass) c';
+	create function reads_after_failure() returns bigint language plpgsql as $$
+	declare
+		n bigint;
+	begin
+		begin
+			n := gone(100, 850);
+		exception when raise_exception then null; end;
+		perform set_config('anago.enable', 'off', true);
+		n := reads();
+		delete from p where id between 20 and 90;
+		return reads() - n;
+	end$$;
+});
+{
+	my $force = 'set anago.debug_force = on; set anago.io_method = sync;';
+	my ($stock, $reads) = map {
+		$node->safe_psql('postgres', "$_ begin; select reads_after_failure(); rollback")
+	} '', "$on $force";
+
+	note("$reads reads after a failure, stock $stock");
+	cmp_ok($reads, '<', $stock + 20, 'nothing is looked for after a failure');
+}
+
 $node->stop;
 my $log = slurp_file($node->logfile);
 unlike($log, qr/PANIC|TRAP|leak|was not closed/, 'the log is clean');

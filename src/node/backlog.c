@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "access/xact.h"
 #include "executor/executor.h"
 #include "nodes/plannodes.h"
 #include "storage/bufmgr.h"
@@ -40,7 +41,7 @@ anago_backlog_create(List *tables, int nlooks, Size limit,
 	return backlog;
 }
 
-/* The query's memory goes, whether it has ended or was aborted. */
+/* The query's memory goes: it has ended, or was aborted some time ago. */
 static void
 leave_list(void *arg)
 {
@@ -53,6 +54,7 @@ begin(AnagoBacklog *backlog, int64 before)
 	MemoryContextCallback *callback =
 		MemoryContextAlloc(backlog->context, sizeof(MemoryContextCallback));
 
+	backlog->subid = GetCurrentSubTransactionId();
 	backlog->slots = SLOTS_FIRST;
 	backlog->rows = MemoryContextAlloc(backlog->context,
 									   sizeof(MinimalTuple) * backlog->slots);
@@ -108,7 +110,8 @@ waits_for(const AnagoBacklog *backlog, const QueryDesc *query)
 {
 	ListCell   *lc;
 
-	if (!backlog->ended || backlog->next == backlog->n)
+	if (!backlog->ended || backlog->next == backlog->n ||
+		!SubTransactionIsActive(backlog->subid))
 		return false;
 	foreach(lc, query->plannedstmt->relationOids)
 		if (list_member_oid(backlog->tables, lfirst_oid(lc)))

@@ -13,7 +13,9 @@
  *		looks			made ahead of their change | in the backlog
  *		core							^ here: those of 2000 to 3000 are made
  *
- * The rows' plan node lives until the query has ended, triggers and all.
+ * The rows' plan node lives until the query has ended, triggers and all.  Of a query that
+ * has failed it may be found later, as long as its memory is there (a function in SQL
+ * keeps it, before 18); the subtransaction that it was run in is over then.
  *
  * Which queries are those of triggers is told by the tables that they name.  Others may
  * name them, too, and rows may have no such query; then looks are made too early, or too
@@ -51,6 +53,7 @@ typedef struct AnagoBacklog
 	MinimalTuple *rows;
 	int			next;			/* the first that has had no look */
 
+	SubTransactionId subid;		/* in which the query runs */
 	bool		ended;			/* the last row has left: triggers run */
 	int			batch;			/* rows that looks are made for at a time */
 	int64		looked;			/* rows of the plan node that have had theirs */

@@ -10,6 +10,10 @@
  * Nodes are named here that are known to do neither, with the expressions that
  * they have beside target list and conditions.
  *
+ * A CTE is looked at once, however many scans it has: of those that have been, or are
+ * being, looked at, each is calm or the whole is not.  One CTE may read another twice,
+ * and that one a third twice.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -22,6 +26,14 @@
 
 #include "compat.h"
 #include "plan/looks.h"
+
+typedef struct CalmCxt
+{
+	const PlannedStmt *stmt;
+	Bitmapset  *seen;			/* subplans, by plan_id */
+} CalmCxt;
+
+static bool plan_is_calm(CalmCxt *cxt, const Plan *plan);
 
 /* Volatile, and not just of a value that nobody can foresee. */
 static bool
@@ -52,40 +64,47 @@ anago_is_restless(Node *expr)
 	return is_restless(expr, NULL);
 }
 
+static bool
+subplan_is_calm(CalmCxt *cxt, int plan_id)
+{
+	if (bms_is_member(plan_id, cxt->seen))
+		return true;
+	cxt->seen = bms_add_member(cxt->seen, plan_id);
+	return plan_is_calm(cxt, list_nth(cxt->stmt->subplans, plan_id - 1));
+}
+
 /* Walker: does it use a subplan that may not be run ahead? */
 static bool
-uses_restless_subplan(Node *node, void *stmt)
+uses_restless_subplan(Node *node, CalmCxt *cxt)
 {
 	if (node == NULL)
 		return false;
-	if (IsA(node, SubPlan) &&
-		!anago_plan_is_calm(stmt, list_nth(((const PlannedStmt *) stmt)->subplans,
-										   ((SubPlan *) node)->plan_id - 1)))
+	if (IsA(node, SubPlan) && !subplan_is_calm(cxt, ((SubPlan *) node)->plan_id))
 		return true;
-	return expression_tree_walker(node, uses_restless_subplan, stmt);
+	return expression_tree_walker(node, uses_restless_subplan, cxt);
 }
 
 static bool
-is_calm(const PlannedStmt *stmt, const void *expr)
+is_calm(CalmCxt *cxt, const void *expr)
 {
 	return expr == NULL ||
 		(!anago_is_restless((Node *) expr) &&
-		 (stmt->subplans == NIL || !uses_restless_subplan((Node *) expr, (void *) stmt)));
+		 (cxt->stmt->subplans == NIL || !uses_restless_subplan((Node *) expr, cxt)));
 }
 
 static bool
-all_calm(const PlannedStmt *stmt, const List *plans)
+all_calm(CalmCxt *cxt, const List *plans)
 {
 	ListCell   *lc;
 
 	foreach(lc, plans)
-		if (!anago_plan_is_calm(stmt, lfirst(lc)))
+		if (!plan_is_calm(cxt, lfirst(lc)))
 			return false;
 	return true;
 }
 
 static bool
-scan_is_calm(const PlannedStmt *stmt, const Plan *plan)
+scan_is_calm(CalmCxt *cxt, const Plan *plan)
 {
 	switch (nodeTag(plan))
 	{
@@ -93,70 +112,68 @@ scan_is_calm(const PlannedStmt *stmt, const Plan *plan)
 		case T_ForeignScan:
 			return true;
 		case T_IndexScan:
-			return is_calm(stmt, ((const IndexScan *) plan)->indexqual) &&
-				is_calm(stmt, ((const IndexScan *) plan)->indexorderby);
+			return is_calm(cxt, ((const IndexScan *) plan)->indexqual) &&
+				is_calm(cxt, ((const IndexScan *) plan)->indexorderby);
 		case T_IndexOnlyScan:
-			return is_calm(stmt, ((const IndexOnlyScan *) plan)->indexqual) &&
-				is_calm(stmt, ((const IndexOnlyScan *) plan)->indexorderby);
+			return is_calm(cxt, ((const IndexOnlyScan *) plan)->indexqual) &&
+				is_calm(cxt, ((const IndexOnlyScan *) plan)->indexorderby);
 		case T_BitmapIndexScan:
-			return is_calm(stmt, ((const BitmapIndexScan *) plan)->indexqual);
+			return is_calm(cxt, ((const BitmapIndexScan *) plan)->indexqual);
 		case T_BitmapHeapScan:
-			return is_calm(stmt, ((const BitmapHeapScan *) plan)->bitmapqualorig);
+			return is_calm(cxt, ((const BitmapHeapScan *) plan)->bitmapqualorig);
 		case T_BitmapAnd:
-			return all_calm(stmt, ((const BitmapAnd *) plan)->bitmapplans);
+			return all_calm(cxt, ((const BitmapAnd *) plan)->bitmapplans);
 		case T_BitmapOr:
-			return all_calm(stmt, ((const BitmapOr *) plan)->bitmapplans);
+			return all_calm(cxt, ((const BitmapOr *) plan)->bitmapplans);
 		case T_TidScan:
-			return is_calm(stmt, ((const TidScan *) plan)->tidquals);
+			return is_calm(cxt, ((const TidScan *) plan)->tidquals);
 		case T_SubqueryScan:
-			return anago_plan_is_calm(stmt, ((const SubqueryScan *) plan)->subplan);
+			return plan_is_calm(cxt, ((const SubqueryScan *) plan)->subplan);
 		case T_FunctionScan:
-			return is_calm(stmt, ((const FunctionScan *) plan)->functions);
+			return is_calm(cxt, ((const FunctionScan *) plan)->functions);
 		case T_ValuesScan:
-			return is_calm(stmt, ((const ValuesScan *) plan)->values_lists);
+			return is_calm(cxt, ((const ValuesScan *) plan)->values_lists);
 		case T_CteScan:
-			return anago_plan_is_calm(stmt,
-									  list_nth(stmt->subplans,
-											   ((const CteScan *) plan)->ctePlanId - 1));
+			return subplan_is_calm(cxt, ((const CteScan *) plan)->ctePlanId);
 		case T_CustomScan:
 			return strncmp(((const CustomScan *) plan)->methods->CustomName, "Anago", 5) == 0 &&
-				is_calm(stmt, ((const CustomScan *) plan)->custom_exprs) &&
-				all_calm(stmt, ((const CustomScan *) plan)->custom_plans);
+				is_calm(cxt, ((const CustomScan *) plan)->custom_exprs) &&
+				all_calm(cxt, ((const CustomScan *) plan)->custom_plans);
 		default:
 			return false;
 	}
 }
 
 static bool
-join_is_calm(const PlannedStmt *stmt, const Join *join)
+join_is_calm(CalmCxt *cxt, const Join *join)
 {
-	if (!is_calm(stmt, join->joinqual))
+	if (!is_calm(cxt, join->joinqual))
 		return false;
 	if (IsA(join, HashJoin))
-		return is_calm(stmt, ((const HashJoin *) join)->hashclauses);
+		return is_calm(cxt, ((const HashJoin *) join)->hashclauses);
 	if (IsA(join, MergeJoin))
-		return is_calm(stmt, ((const MergeJoin *) join)->mergeclauses);
+		return is_calm(cxt, ((const MergeJoin *) join)->mergeclauses);
 	return true;
 }
 
 static bool
-node_is_calm(const PlannedStmt *stmt, const Plan *plan)
+node_is_calm(CalmCxt *cxt, const Plan *plan)
 {
 	switch (nodeTag(plan))
 	{
 		case T_NestLoop:
 		case T_HashJoin:
 		case T_MergeJoin:
-			return join_is_calm(stmt, (const Join *) plan);
+			return join_is_calm(cxt, (const Join *) plan);
 		case T_Append:
-			return all_calm(stmt, ((const Append *) plan)->appendplans);
+			return all_calm(cxt, ((const Append *) plan)->appendplans);
 		case T_MergeAppend:
-			return all_calm(stmt, ((const MergeAppend *) plan)->mergeplans);
+			return all_calm(cxt, ((const MergeAppend *) plan)->mergeplans);
 		case T_Limit:
-			return is_calm(stmt, ((const Limit *) plan)->limitCount) &&
-				is_calm(stmt, ((const Limit *) plan)->limitOffset);
+			return is_calm(cxt, ((const Limit *) plan)->limitCount) &&
+				is_calm(cxt, ((const Limit *) plan)->limitOffset);
 		case T_Result:
-			return is_calm(stmt, ((const Result *) plan)->resconstantqual);
+			return is_calm(cxt, ((const Result *) plan)->resconstantqual);
 		case T_Sort:
 		case T_IncrementalSort:
 		case T_Agg:
@@ -170,29 +187,39 @@ node_is_calm(const PlannedStmt *stmt, const Plan *plan)
 		case T_GatherMerge:
 			return true;
 		case T_WindowAgg:
-			return is_calm(stmt, ((const WindowAgg *) plan)->startOffset) &&
-				is_calm(stmt, ((const WindowAgg *) plan)->endOffset);
+			return is_calm(cxt, ((const WindowAgg *) plan)->startOffset) &&
+				is_calm(cxt, ((const WindowAgg *) plan)->endOffset);
 		case T_Memoize:
-			return is_calm(stmt, ((const Memoize *) plan)->param_exprs);
+			return is_calm(cxt, ((const Memoize *) plan)->param_exprs);
 		default:
-			return scan_is_calm(stmt, plan);
+			return scan_is_calm(cxt, plan);
 	}
 }
 
 static bool
-initplans_are_calm(const PlannedStmt *stmt, const Plan *plan)
+initplans_are_calm(CalmCxt *cxt, const Plan *plan)
 {
 	return plan->initPlan == NIL ||
-		!uses_restless_subplan((Node *) plan->initPlan, (void *) stmt);
+		!uses_restless_subplan((Node *) plan->initPlan, cxt);
+}
+
+static bool
+plan_is_calm(CalmCxt *cxt, const Plan *plan)
+{
+	if (plan == NULL)
+		return true;
+	return is_calm(cxt, plan->targetlist) && is_calm(cxt, plan->qual) &&
+		initplans_are_calm(cxt, plan) && node_is_calm(cxt, plan) &&
+		plan_is_calm(cxt, outerPlan(plan)) &&
+		plan_is_calm(cxt, innerPlan(plan));
 }
 
 bool
 anago_plan_is_calm(const PlannedStmt *stmt, const Plan *plan)
 {
-	if (plan == NULL)
-		return true;
-	return is_calm(stmt, plan->targetlist) && is_calm(stmt, plan->qual) &&
-		initplans_are_calm(stmt, plan) && node_is_calm(stmt, plan) &&
-		anago_plan_is_calm(stmt, outerPlan(plan)) &&
-		anago_plan_is_calm(stmt, innerPlan(plan));
+	CalmCxt		cxt = {.stmt = stmt};
+	bool		calm = plan_is_calm(&cxt, plan);
+
+	bms_free(cxt.seen);
+	return calm;
 }

@@ -367,17 +367,18 @@ anago_add_look(AnagoLooks *looks, AnagoStepDesc *desc, List *shown, const List *
 	looks->outside = outside;
 }
 
-void
+bool
 anago_add_toast(AnagoLooks *looks, AnagoStepDesc *desc, const Var *column)
 {
 	Var		   *number = makeVar(OUTER_VAR, column->varattno, OIDOID, -1, InvalidOid, 0);
 
 	desc->jointype = JOIN_ANTI;
 	if (list_length(looks->looks) == ANAGO_MAX_STEPS || !index_qualifies(looks, desc))
-		return;
+		return false;
 	desc->exprs[ANAGO_EXPRS_KEYS] = list_make1(wide_column(looks, number, desc->heapid));
 	desc->exprs[ANAGO_EXPRS_SHOW_COND] = list_make1(copyObject((Var *) column));
 	looks->looks = lappend(looks->looks, desc);
+	return true;
 }
 
 /* --- the row that is about to be replaced --- */

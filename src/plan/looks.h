@@ -49,6 +49,7 @@ typedef struct AnagoLooks
 	List	   *columns;		/* Vars of OUTER_VAR: what they want of a row, */
 	List	   *toastids;		/* of each: AnagoColumnDesc.toastid */
 	bool		received;		/* AnagoPipelineDesc.received */
+	List	   *useless;		/* TOAST tables at which a look would be of no use */
 	Index		old_relid;		/* Vars of that are columns of a row that is about to
 								 * be replaced, which a look finds; or 0 */
 	List	   *old_columns;	/* those that others want, by attribute */
@@ -114,9 +115,9 @@ extern bool anago_add_old_row(AnagoLooks *looks, AnagoStepDesc *desc);
 
 /*
  * A look at chunks of values of that column: the number is the key that is missing in
- * `desc`.
+ * `desc`.  False: there is no room for it, or it would be of no use.
  */
-extern void anago_add_toast(AnagoLooks *looks, AnagoStepDesc *desc, const Var *column);
+extern bool anago_add_toast(AnagoLooks *looks, AnagoStepDesc *desc, const Var *column);
 
 /*
  * toast.c: looks at values that are stored outside of rows of a plan, of those columns

@@ -78,7 +78,7 @@ find_tables_of_all(const PlannedStmt *stmt, const List *plans, AttrNumber resno,
 	return true;
 }
 
-/* A column of the range table: does it have TOAST pointers? */
+/* A column of the range table: does it have TOAST pointers, of not too many tables? */
 static bool
 find_table(const PlannedStmt *stmt, Index rti, AttrNumber attno, List **tables)
 {
@@ -99,7 +99,7 @@ find_table(const PlannedStmt *stmt, Index rti, AttrNumber attno, List **tables)
 	}
 	if (OidIsValid(toast))
 		*tables = list_append_unique_oid(*tables, toast);
-	return OidIsValid(toast);
+	return OidIsValid(toast) && list_length(*tables) <= MOST_TABLES;
 }
 
 /* A column of the rows of all tables that a step looks up. */
@@ -369,9 +369,11 @@ anago_stores_outside(const PlannedStmt *stmt)
 	return false;
 }
 
-static void
+/* False: looks at that table would be of no use. */
+static bool
 add_look(AnagoLooks *looks, const Var *column, Oid toastid)
 {
+	bool		added = false;
 	Relation	toast = is_worth_looking(toastid) ? anago_try_open(toastid) : NULL;
 	Relation	index = toast == NULL ? NULL : open_index(toast);
 
@@ -390,10 +392,11 @@ add_look(AnagoLooks *looks, const Var *column, Oid toastid)
 		desc->keys->opno = get_opfamily_member(index->rd_opfamily[0], OIDOID, OIDOID,
 											   BTEqualStrategyNumber);
 		desc->keys->opfuncid = get_opcode(desc->keys->opno);
-		anago_add_toast(looks, desc, column);
+		added = anago_add_toast(looks, desc, column);
 	}
 	anago_try_close(index);
 	anago_try_close(toast);
+	return added;
 }
 
 /* A column of `rows`, whose values will be fetched. */
@@ -404,11 +407,13 @@ add_column(AnagoLooks *looks, const Plan *rows, const Var *column)
 	ListCell   *lc;
 
 	if (get_typlen(column->vartype) != -1 ||
-		!find_tables_of(looks->stmt, rows, column->varattno, &tables) ||
-		list_length(tables) > MOST_TABLES)
+		list_length(looks->looks) == ANAGO_MAX_STEPS ||
+		!find_tables_of(looks->stmt, rows, column->varattno, &tables))
 		return;
 	foreach(lc, tables)
-		add_look(looks, column, lfirst_oid(lc));
+		if (!list_member_oid(looks->useless, lfirst_oid(lc)) &&
+			!add_look(looks, column, lfirst_oid(lc)))
+			looks->useless = lappend_oid(looks->useless, lfirst_oid(lc));
 }
 
 void
