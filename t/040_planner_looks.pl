@@ -158,6 +158,30 @@ is( value(qq{
 	select lines(300)}),
 	1200, 'a worker plans a query of a function');
 
+# --- functions of users ---
+
+# Core calls a stable one for its value, and anago's questions do once more.
+value(q{create function given(i int) returns int stable language plpgsql as
+	$$begin raise notice 'called'; return i; end$$});
+
+sub calls
+{
+	my ($settings, $where) = @_;
+	my ($rc, $out, $err) = $node->psql('postgres', "$settings explain select count(pad) from ord join line on ord = id
+		join t on a = c where $where");
+	my $calls = () = $err =~ /called/g;
+
+	return $calls;
+}
+
+foreach my $where ('id > given(500) and c < given(300)', 'ord > given(500) and c < given(300)')
+{
+	my $functions = () = $where =~ /given/g;
+
+	cmp_ok(calls('set anago.residency = off;', $where), '<=', calls('set anago.enable = off;', $where) + $functions,
+		"functions are asked for their values once: $where");
+}
+
 # --- a damaged index ---
 
 my $damaged = file_of('line_ord');

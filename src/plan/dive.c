@@ -42,6 +42,7 @@
 #include "compat.h"
 #include "guc.h"
 #include "plan/dive.h"
+#include "plan/memo.h"
 #include "survey/survey.h"
 
 /*
@@ -162,9 +163,7 @@ value_of(PlannerInfo *root, const RestrictInfo *rinfo, Oid type, bool strict,
 	Node	   *right = lsecond(((OpExpr *) rinfo->clause)->args);
 	Const	   *value;
 
-	if (!IsA(right, Const))
-		right = estimate_expression_value(root, right);
-	value = (Const *) right;
+	value = (Const *) anago_estimate_value(root, right);
 	if (!IsA(value, Const) || value->constisnull)
 		return false;
 	bound->given = true;

@@ -237,6 +237,16 @@ add_children(const AnagoChange *change, const Trigger *trigger)
 
 /* --- triggers --- */
 
+/*
+ * A copy, or NULL: the table's own may go whenever another one is opened, or a catalog
+ * read, as it is then heard that it has changed.
+ */
+static TriggerDesc *
+triggers_of(Relation rel)
+{
+	return CopyTriggerDesc(rel->trigdesc);
+}
+
 static bool
 fires(const Trigger *trigger, CmdType operation)
 {
@@ -261,7 +271,7 @@ fires(const Trigger *trigger, CmdType operation)
 void
 anago_find_references(const AnagoChange *change)
 {
-	const TriggerDesc *triggers = change->rel->trigdesc;
+	const TriggerDesc *triggers = triggers_of(change->rel);
 
 	for (int i = 0; triggers != NULL && i < triggers->numtriggers; i++)
 	{
@@ -356,7 +366,7 @@ anago_ask_for_keys(Query *query)
 		has_subclass(rte->relid))
 		return;
 	rel = table_open(rte->relid, NoLock);
-	triggers = rel->trigdesc;
+	triggers = triggers_of(rel);
 	for (int i = 0; triggers != NULL && i < triggers->numtriggers; i++)
 	{
 		const Trigger *trigger = &triggers->triggers[i];

@@ -17,6 +17,7 @@
  */
 #include "postgres.h"
 
+#include "optimizer/optimizer.h"
 #include "utils/memutils.h"
 #include "utils/spccache.h"
 
@@ -122,4 +123,35 @@ anago_memo(PlannerInfo *root)
 	kept->gone.arg = kept;
 	MemoryContextRegisterResetCallback(context, &kept->gone);
 	return memo;
+}
+
+/* What is kept outlives memory of GEQO's, where the expression may be. */
+static void
+keep_value(PlannerInfo *root, AnagoMemo *memo, Node *expr, Node *value)
+{
+	MemoryContext old = MemoryContextSwitchTo(anago_memo_context(root));
+
+	memo->expressions = lappend(memo->expressions, copyObject(expr));
+	memo->values = lappend(memo->values, copyObject(value));
+	MemoryContextSwitchTo(old);
+}
+
+Node *
+anago_estimate_value(PlannerInfo *root, Node *expr)
+{
+	AnagoMemo  *memo;
+	ListCell   *lce;
+	ListCell   *lcv;
+	Node	   *value;
+
+	if (IsA(expr, Const) || IsA(expr, Var) || IsA(expr, Param))
+		return estimate_expression_value(root, expr);
+	memo = anago_memo(root);
+	forboth(lce, memo->expressions, lcv, memo->values)
+		if (equal(lfirst(lce), expr))
+			return lfirst(lcv);
+	value = estimate_expression_value(root, expr);
+	/* a function of it may have planned something */
+	keep_value(root, anago_memo(root), expr, value);
+	return value;
 }

@@ -36,10 +36,18 @@ typedef struct AnagoMemo
 								 * evaluated ahead of demand? */
 	int			nrels;
 	AnagoProbes *probes;		/* by relid */
+	List	   *expressions;	/* that were asked for their values, */
+	List	   *values;			/* and these */
 } AnagoMemo;
 
 /* Of this level; valid until another level is asked for. */
 extern AnagoMemo *anago_memo(PlannerInfo *root);
+
+/*
+ * As core's function.  It calls the stable functions of an expression, which may be
+ * somebody's own and take their time: here once.
+ */
+extern Node *anago_estimate_value(PlannerInfo *root, Node *expr);
 
 /* Each planning has another number, also one within another. */
 extern void anago_begin_planning(void);

@@ -54,6 +54,29 @@
 #define MOST_RISK		100.0
 #define RISK_WEIGHT		0.1
 
+/*
+ * The sides of a comparison of a table's column, or an expression over these, with
+ * something that is none; false: it is no such.
+ */
+static bool
+find_sides(PlannerInfo *root, const OpExpr *clause, VariableStatData *vardata, Node **other)
+{
+	VariableStatData left;
+	VariableStatData right;
+	bool		of_left;
+
+	examine_variable(root, linitial(clause->args), 0, &left);
+	examine_variable(root, lsecond(clause->args), 0, &right);
+	of_left = left.rel != NULL;
+	*vardata = of_left ? left : right;
+	*other = of_left ? right.var : left.var;
+	if ((left.rel == NULL) != (right.rel == NULL))
+		return true;
+	ReleaseVariableStats(left);
+	ReleaseVariableStats(right);
+	return false;
+}
+
 /* Is that condition's selectivity a constant of core's, for lack of anything better? */
 static bool
 is_guessed(PlannerInfo *root, const RestrictInfo *rinfo)
@@ -61,15 +84,14 @@ is_guessed(PlannerInfo *root, const RestrictInfo *rinfo)
 	const OpExpr *clause = (const OpExpr *) rinfo->clause;
 	VariableStatData vardata;
 	Node	   *other;
-	bool		varonleft;
 	bool		known;
 
 	if (!IsA(clause, OpExpr) || list_length(clause->args) != 2 ||
-		!get_restriction_variable(root, clause->args, 0, &vardata, &other, &varonleft))
+		!find_sides(root, clause, &vardata, &other))
 		return false;
 	known = HeapTupleIsValid(vardata.statsTuple) || vardata.isunique;
 	if (get_oprrest(clause->opno) != F_EQSEL)
-		known &= IsA(other, Const);
+		known &= IsA(anago_estimate_value(root, other), Const);
 	ReleaseVariableStats(vardata);
 	return !known;
 }
