@@ -406,4 +406,13 @@ select count(*) from target;
 -- figures
 select * from anago_explain('analyze, costs off, timing off, summary off, buffers off',
 	'insert into child select code, ''p'' || code from source') line where line ~ '(Ahead|Look|Key|Probes)';
+
+-- Planning, where all that is cached of tables goes whenever anything is opened (in builds
+-- that can do that)
+select least(1, max_val::int) as discard from pg_settings where name = 'debug_discard_caches' \gset
+set debug_discard_caches = :discard;
+explain (costs off) delete from top where id < 3;
+explain (costs off) update top set id = id + 1000 where id < 3;
+explain (costs off) insert into kid select id, id, note from kid;
+reset debug_discard_caches;
 drop schema changes cascade;

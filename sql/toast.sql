@@ -101,5 +101,10 @@ end $$;
 select s.looks, s.docs = md5(string_agg((d.id, d.note, d.body)::text, '' order by d.id)), s.made = s.docs
 	from docs d, (select * from stored('off') union all select * from stored('on')) s group by s.looks, s.docs, s.made order by 1;
 
+-- 40 CTEs, each of which reads the one before twice: planned at once
+select count(*) from looks((select 'with c1 as materialized (select * from docs)' ||
+	string_agg(format(', c%s as materialized (select a.id, a.note from c%s a join c%s b using (id))', i, i - 1, i - 1), '' order by i) ||
+	' select c40.note, docs.note from c40 join docs using (id)' from generate_series(2, 40) i));
+
 set client_min_messages = warning;
 drop schema toast cascade;
