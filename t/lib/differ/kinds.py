@@ -18,6 +18,7 @@ from differ.query import Query
 from differ.randomq import Generator
 from differ.skips import Skips
 from differ.stops import Stops
+from differ.stored import Stored
 from differ.wide import Wide
 from differ.writes import Writes
 from differ.zones import Zones
@@ -27,7 +28,7 @@ USUAL_SHARE = 0.5
 USUAL = "usual"
 
 KINDS = (AllTypes, Bounds, Chains, Collations, Disjunctions, Effects, InOrder, Looks,
-         Partitions, Skips, Stops, Wide, Writes, Zones)
+         Partitions, Skips, Stops, Stored, Wide, Writes, Zones)
 
 
 def create(conn):

@@ -9,7 +9,7 @@ import threading
 
 import psycopg
 
-from differ import bounds, inorder, skips, tables
+from differ import bounds, inorder, skips, tables, writes
 
 # Rows of a bulk insert: some dozens of leaf pages, split as they fill.
 BULK_ROWS = 4_000
@@ -170,7 +170,7 @@ class Vacuumer(_Changer):
 
     def _once(self, conn):
         table = self.rng.choice([*(t.name for t in tables.TABLES), "bounds",
-                                 "skips", "skips_deep", "inorder"])
+                                 "skips", "skips_deep", "inorder", *writes.TABLES[:3]])
         statement = self.rng.choices(
             [f"vacuum {table}", f"vacuum (index_cleanup on) {table}",
              f"vacuum (freeze) {table}", f"analyze {table}", "checkpoint",
