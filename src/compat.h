@@ -211,6 +211,13 @@ anago_count_read_op(void)
 #define ANAGO_PROC_LXID(proc)	((proc)->lxid)
 #endif
 
+/* A worker's rows wait for room in its leader's queue.  17: renamed. */
+#if PG_VERSION_NUM >= 170000
+#define ANAGO_WAIT_FOR_QUEUE	WAIT_EVENT_MESSAGE_QUEUE_SEND
+#else
+#define ANAGO_WAIT_FOR_QUEUE	WAIT_EVENT_MQ_SEND
+#endif
+
 /* One of pgstat_fetch_stat_numbackends() processes, from 1.  16: renamed. */
 static inline const PgBackendStatus *
 anago_backend_status(int number)

@@ -392,6 +392,50 @@ my $rows = 'select a.id, b.id from generate_series(1, 1000) r, lateral
 	$locked->quit;
 }
 
+# The client of a parallel query reads no rows: its workers have no room for theirs.
+{
+	my $fifo = PostgreSQL::Test::Utils::tempdir() . '/rows';
+	POSIX::mkfifo($fifo, 0600) or die "mkfifo: $!";
+	open(my $rows_of, '+<', $fifo) or die "open: $!";
+	my $client = do {
+		local $ENV{PGAPPNAME} = 'reads nothing';
+		IPC::Run::start([ 'psql', '-X', '-q', '-c', Anago::set(%sim, 'max_parallel_workers_per_gather' => 2),
+				'-c', 'copy (select a.id, a.pad, b.pad from a join b on b.aid = a.id where b.v >= 0) to stdout',
+				'-d', $node->connstr('postgres') ], '>', $fifo, '2>', \my $err);
+	};
+	my $of_it = "application_name = 'reads nothing'";
+	ok(defined until_true("select count(*) = 2 from pg_stat_activity where wait_event = 'MessageQueueSend'
+		and $of_it and backend_type = 'parallel worker'"), 'a client does not read')
+	  or diag(seen("select * from pg_stat_activity where $of_it"));
+	start_all(1);
+	usleep(300_000);
+	my $leader = seen("select pid from pg_stat_activity where $of_it and backend_type = 'client backend'");
+	ok(defined until_true("select (select coalesce(sum(in_flight), 0) from anago_activity where leader_pid <> $leader) >= 18"),
+		'a client does not read: others have the part of all its processes')
+	  or diag(seen('select * from anago_activity'));
+	cmp_ok(seen('select in_flight from anago_budget()'), '<=', 20, 'a client does not read: and no more than all');
+	stop_all();
+	seen("select pg_terminate_backend($leader)");
+	$client->kill_kill;
+}
+
+# --- a query that fails as it begins ---
+
+# What its role and its database are called it looks up then.
+{
+	my $session = Anago::session($node, %sim);
+	my $locker = Anago::session($node, 'anago.enable' => 'off');
+	$session->query_safe('begin; select 1; commit');
+	$locker->query_safe('alter database postgres connection limit 1000; begin; lock table pg_database in access exclusive mode');
+	like(Anago::error_of($session, "set statement_timeout = '200ms'; select count(*) from a where k < 10"),
+		qr/canceling statement due to statement timeout/, 'no look at the catalogs');
+	$locker->query_safe('rollback');
+	$locker->quit;
+	$session->query_safe('set statement_timeout = 0; begin; declare c cursor for select id from a where k >= 0; fetch 1 from c');
+	is(seen('select count(*) from anago_activity'), 1, 'after that the next one is counted as any other');
+	$session->quit;
+}
+
 # --- reads per second ---
 
 limit('server_inflight_reads', 0);

@@ -416,8 +416,10 @@ become_active(AnagoSlot *slot)
 void
 anago_slot_enter(void)
 {
-	if (anago_slot->active++ == 0)
+	/* (which may fail, at a look at catalogs) */
+	if (anago_slot->active == 0)
 		become_active(anago_slot);
+	anago_slot->active++;
 }
 
 void
@@ -441,19 +443,29 @@ anago_budgets_wake_guard(void)
 		SetLatch(&GetPGProcByNumber(guard - 1)->procLatch);
 }
 
+static inline PGPROC *
+process_of(int slot)
+{
+	return anago_budgets_of_server() ? GetPGProcByNumber(slot) : MyProc;
+}
+
+static inline uint32
+wait_of(const PGPROC *proc)
+{
+	return *(const volatile uint32 *) &proc->wait_event_info;
+}
+
 uint32
 anago_slot_wait_class(int slot)
 {
-	PGPROC	   *proc = anago_budgets_of_server() ? GetPGProcByNumber(slot) : MyProc;
-
-	return *(volatile uint32 *) &proc->wait_event_info & WAIT_EVENT_CLASS;
+	return wait_of(process_of(slot)) & WAIT_EVENT_CLASS;
 }
 
 /* (pg_sleep() is a wait for a timeout) */
-bool
-anago_slot_stands(int slot)
+static bool
+stands_by(uint32 wait)
 {
-	switch (anago_slot_wait_class(slot))
+	switch (wait & WAIT_EVENT_CLASS)
 	{
 		case PG_WAIT_LOCK:
 		case PG_WAIT_CLIENT:
@@ -462,6 +474,20 @@ anago_slot_stands(int slot)
 		default:
 			return false;
 	}
+}
+
+/* A worker may have more rows than its leader has room for, and that stands still. */
+bool
+anago_slot_stands(int slot)
+{
+	PGPROC	   *proc = process_of(slot);
+	uint32		wait = wait_of(proc);
+	PGPROC	   *leader;
+
+	if (wait != ANAGO_WAIT_FOR_QUEUE)
+		return stands_by(wait);
+	leader = *(PGPROC *volatile *) &proc->lockGroupLeader;
+	return leader != NULL && stands_by(wait_of(leader));
 }
 
 /* A worker has the XID of its leader's transaction. */
