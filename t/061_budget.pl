@@ -451,8 +451,11 @@ cmp_ok($rate, '<', 2100, 'reads per second: no more');
 cmp_ok($rate, '>', 1700, 'reads per second: hardly less');
 ok(defined until_true("select count(*) > 0 from anago_activity where waiting_for = 'reads per second'"),
 	'it is shown that this is waited for');
-stop_all();
+limit('server_reads_per_s', 5);
+ok(defined until_true("select count(*) = 3 from anago_activity where waiting_for = 'reads per second'"), 'by all of them');
 limit('server_reads_per_s', 0);
+ok(defined until_true("select count(*) = 0 from anago_activity where waiting_for = 'reads per second'"), 'and not any more without the limit');
+stop_all();
 
 # --- a hundred sessions ---
 

@@ -89,7 +89,7 @@ mark_slot(AnagoBudgets *budgets, AnagoSlot *slot, bool active)
 static void
 slot_reset_query(AnagoSlot *slot)
 {
-	slot->waits_since = 0;
+	slot->waits_since = slot->query_waits_since = 0;
 	pg_atomic_write_u32(&slot->processes, 1);
 	pg_atomic_write_u32(&slot->wants, 0);
 	pg_atomic_write_u32(&slot->latency_us, 0);

@@ -22,8 +22,9 @@
  * Invariants
  *	- taken is the sum of what the slots have charged, and while there is a limit
  *	  taken <= Max(limit, processes that want reads) + uncounted; but for one read
- *	  each of those that have waited ANAGO_STARVED_MS for a first one, and right
- *	  after the limit has been lowered;
+ *	  each of those that have waited ANAGO_STARVED_MS for a first one, for one of each
+ *	  page layer of a process beyond its first (what it waits for comes only with that),
+ *	  and right after the limit has been lowered;
  *	- charged <= in flight of each slot; equal while there is a limit and the
  *	  process is about to read;
  *	- query_taken in the slot of a query's leader is the sum of query_charged of the
@@ -34,7 +35,7 @@
  *	  before long.
  *
  * Two kinds of slots are not reckoned with.  One whose process stands still, as it
- * waits for a lock or for its client, has no part of a limit, and what it has in
+ * waits for a lock or for its client, or for a leader that does, has no part of a limit, and what it has in
  * flight (most of which has arrived, unseen) others may have as well; its part is
  * there again with the first level that is found out after it goes on.  One whose
  * transaction has an XID is no affair of the governors, the guard and the balancer:
@@ -106,7 +107,8 @@ typedef struct AnagoSlot
 	TimestampTz since;
 	int			active;			/* leases that are open; own process only */
 	uint64		due;			/* bucket.h; own process only */
-	uint64		waits_since;	/* ns, for a read; own process only */
+	uint64		waits_since;	/* ns, for a first read, for want of what all have, */
+	uint64		query_waits_since;	/* and of its query's own; own process only */
 	pg_atomic_uint32 share;		/* anago.share */
 	pg_atomic_uint32 processes; /* of the query, which has that share */
 	pg_atomic_uint32 group[ANAGO_GROUP_KINDS];	/* 1 + its number; 0: without limit */

@@ -118,9 +118,13 @@ group_account(AnagoGroupKind kind)
 	};
 }
 
+/* Something of what is in flight may be charged to an account. */
+static bool is_charged;
+
 static void
 add_charged(Account account, int n)
 {
+	is_charged = true;
 	pg_atomic_write_u32(account.charged, pg_atomic_read_u32(account.charged) + n);
 }
 
@@ -214,14 +218,13 @@ note_peak(uint32 taken)
  * process, else when it has waited long enough.
  */
 static int
-least_to_take(int held, uint64 now, int starved_ms)
+least_to_take(int held, uint64 waits_since, uint64 now, int starved_ms)
 {
 	if (held > 0)
 		return 0;
 	if (pg_atomic_read_u32(&anago_slot->inflight) > 0)
 		return 1;
-	return anago_slot->waits_since != 0 &&
-		now - anago_slot->waits_since >= (uint64) starved_ms * MS_IN_NS;
+	return waits_since != 0 && now - waits_since >= (uint64) starved_ms * MS_IN_NS;
 }
 
 /* The same within what this process is allowed. */
@@ -244,7 +247,9 @@ take_inflight(AnagoDivision *division, Account account, int want, int held, uint
 	uint32		uncounted = pg_atomic_read_u32(&division->uncounted);
 	int			bound = (int) (pg_atomic_read_u32(&division->bound) + uncounted);
 	int			n = take_allowed(account, anago_division_allows(division), bound, want,
-								 least_to_take(held, now, ANAGO_STARVED_MS), taken);
+								 least_to_take(held, anago_slot->waits_since, now,
+											   ANAGO_STARVED_MS),
+								 taken);
 
 	*taken -= Min(uncounted, *taken);
 	return n;
@@ -376,65 +381,82 @@ anago_slot_in_place(void)
 
 /* ---- all of them ---- */
 
+/* It waits for the first of these that it is granted. */
 static void
-note_shortage(AnagoShortage shortage, uint64 now)
+note_wait(uint64 *since, int granted, uint64 now)
 {
-	if (shortage == ANAGO_SHORT_OF_NOTHING)
-		anago_slot->waits_since = 0;
-	else if (anago_slot->waits_since == 0)
-		anago_slot->waits_since = now;
-	pg_atomic_write_u32(&anago_slot->shortage, shortage);
+	if (granted > 0)
+		*since = 0;
+	else if (*since == 0)
+		*since = now;
+}
+
+/* Within the query's own limit. */
+static int
+take_of_query(int want, int held, uint64 now)
+{
+	int			bound;
+	uint32		taken;
+	int			n = want;
+
+	if (anago_elastic_is_on())
+	{
+		anago_elastic_decide();
+		bound = anago_elastic_bound();
+		if (bound > 0)
+			n = take_allowed(query_account(), anago_elastic_reads(), bound, want,
+							 least_to_take(held, anago_slot->query_waits_since, now,
+										   ANAGO_QUERY_STARVED_MS),
+							 &taken);
+	}
+	note_wait(&anago_slot->query_waits_since, n, now);
+	return n;
+}
+
+/* Within those of all: its groups', the server's, and reads per second. */
+static int
+take_of_all(int want, int held, uint64 now, AnagoShortage *shortage)
+{
+	int			per_second = (int) pg_atomic_read_u32(&anago_budgets->per_second);
+	int			limit;
+	AnagoDivision *division = anago_division(now, &limit);
+	int			n;
+
+	n = wait_for_duty(now) > 0 ? 0 : take_of_groups(want, held, now);
+	if (limit > 0 && n > 0)
+		n = take_of_server(division, n, held, now);
+	note_wait(&anago_slot->waits_since, n, now);
+	*shortage = ANAGO_SHORT_OF_BUDGET;
+	if (n > 0 && per_second > 0)
+	{
+		n = take_tokens(per_second, n, now);
+		*shortage = ANAGO_SHORT_OF_RATE;
+	}
+	return n;
 }
 
 /* While there is some limit. */
 static int
 take_limited(int want, int held)
 {
-	int			per_second = (int) pg_atomic_read_u32(&anago_budgets->per_second);
+	AnagoShortage shortage = ANAGO_SHORT_OF_BUDGET;
 	uint64		now = anago_budgets_now();
-	int			limit;
-	AnagoDivision *division = anago_division(now, &limit);
-	int			n;
-	int			tokens;
+	int			n = take_of_query(want, held, now);
 
-	n = wait_for_duty(now) > 0 ? 0 : take_of_groups(want, held, now);
-	if (limit > 0 && n > 0)
-		n = take_of_server(division, n, held, now);
-	if (n == 0)
-	{
-		note_shortage(ANAGO_SHORT_OF_BUDGET, now);
-		return 0;
-	}
-	tokens = per_second > 0 ? take_tokens(per_second, n, now) : n;
-	note_shortage(tokens > 0 ? ANAGO_SHORT_OF_NOTHING : ANAGO_SHORT_OF_RATE, now);
-	return tokens;
-}
-
-/* Within the query's own limit. */
-static int
-take_of_query(int want, int held)
-{
-	int			bound = anago_elastic_bound();
-	uint32		taken;
-
-	return bound == 0 ? want :
-		take_allowed(query_account(), anago_elastic_reads(), bound, want,
-					 least_to_take(held, anago_budgets_now(), ANAGO_QUERY_STARVED_MS),
-					 &taken);
-}
-
-static int
-take_of_both(int want, int held)
-{
-	int			n;
-
-	anago_elastic_keep();
-	n = take_of_query(want, held);
 	if (n > 0 && anago_budgets_limited())
-		return take_limited(n, held);
-	note_shortage(n > 0 ? ANAGO_SHORT_OF_NOTHING : ANAGO_SHORT_OF_BUDGET,
-				  anago_budgets_now());
+		n = take_of_all(n, held, now, &shortage);
+	else if (n > 0)
+		anago_slot->waits_since = 0;
+	pg_atomic_write_u32(&anago_slot->shortage, n > 0 ? ANAGO_SHORT_OF_NOTHING : shortage);
 	return n;
+}
+
+/* The limit for which it waited has ended. */
+static void
+forget_shortage(void)
+{
+	anago_slot->waits_since = anago_slot->query_waits_since = 0;
+	pg_atomic_write_u32(&anago_slot->shortage, ANAGO_SHORT_OF_NOTHING);
 }
 
 /* Who had more of one account than of another. */
@@ -442,9 +464,12 @@ static void
 settle(uint32 inflight)
 {
 	pg_atomic_write_u32(&anago_slot->inflight, inflight);
+	if (!is_charged)
+		return;
 	give_back_over(query_account(), inflight);
 	groups_give_back_over(inflight);
 	give_back_over(server_account(), inflight);
+	is_charged = inflight > 0;
 }
 
 int
@@ -453,10 +478,10 @@ anago_slot_take(int want, int held)
 	int			n = want;
 
 	Assert(want > 0 && held >= 0);
-	if (anago_elastic_is_on())
-		n = take_of_both(want, held);
-	else if (anago_budgets_limited())
+	if (anago_elastic_is_on() || anago_budgets_limited())
 		n = take_limited(want, held);
+	else if (pg_atomic_read_u32(&anago_slot->shortage) != ANAGO_SHORT_OF_NOTHING)
+		forget_shortage();
 	settle(pg_atomic_read_u32(&anago_slot->inflight) + n);
 	return n;
 }
