@@ -68,7 +68,7 @@ my ($oltp_pid, $olap_pid) = map { $_->query_safe('select pg_backend_pid()') } $o
 SKIP:
 {
 	chomp(my $cores = `nproc`);
-	skip 'one CPU, which is everybody\'s', 15 if $cores < 2;
+	skip 'one CPU, which is everybody\'s', 18 if $cores < 2;
 
 	eventually(sub { cpus($oltp_pid) ne $all && cpus($olap_pid) ne $all }, 'sessions have the CPUs of their class');
 	my ($of_oltp, $of_olap) = (cpus($oltp_pid), cpus($olap_pid));
@@ -98,6 +98,18 @@ SKIP:
 	is(cpus($olap_pid), $first, 'but one that others have placed is not');
 	system("taskset -cp $all $olap_pid >/dev/null") == 0 or die 'taskset';
 
+	# its own CPUs are its own affair, the postmaster's are those that are divided
+	my $itself = $primary->safe_psql('postgres', 'select pid from anago_balancer');
+	my $postmaster = (split(/\n/, slurp_file($primary->data_dir . '/postmaster.pid')))[0];
+	system("taskset -cp $first $itself >/dev/null") == 0 or die 'taskset';
+	usleep(500_000);
+	isnt(cpus($oltp_pid), cpus($olap_pid), 'the balancer has a CPU: sessions keep theirs');
+	system("taskset -cp $first $postmaster >/dev/null") == 0 or die 'taskset';
+	eventually(sub { cpus($oltp_pid) eq $first && cpus($olap_pid) eq $first }, 'the server has a CPU: so have sessions');
+	system("taskset -cp $all $postmaster >/dev/null") == 0 or die 'taskset';
+	eventually(sub { cpus($oltp_pid) ne $all && cpus($olap_pid) ne $all && cpus($oltp_pid) ne cpus($olap_pid) },
+		'it has all: sessions have those of their class');
+
 	# nothing is left behind by one that ends, nor for the next one
 	eventually(sub { cpus($olap_pid) ne $all }, 'unless they let it go');
 	my $pid = $primary->safe_psql('postgres', 'select pid from anago_balancer');
@@ -122,6 +134,20 @@ becomes($standby, "freshness is null and state = 'favour nobody' and decision = 
 $standby->promote;
 becomes($standby, "freshness = 1 and state = 'favour OLAP' and shipping_cores is null", 'promoted: its data is its own');
 $standby->stop;
+
+# --- where the kernel does not tell ---
+
+SKIP:
+{
+	skip 'no compiler', 2 unless Anago::preload($primary, 'no_proc');
+	my $session = Anago::session($primary, 'application_name' => 'oltp');
+	becomes($primary, 'oltp_processes = 1', 'without /proc: sessions are seen');
+	usleep(500_000);
+	is($primary->safe_psql('postgres', 'select state, decision, transactions is null, oltp_cpu is null, olap_iowait is null, placed from anago_balancer'),
+		'favour nobody|stay|t|t|t|0', 'without /proc: what they take is not known, nothing moves');
+	$session->quit;
+	$primary->stop;
+}
 
 # --- where the kernel refuses ---
 

@@ -3,9 +3,10 @@
  * affinity.c
  *	  Processes run on the CPUs of their class.  See actuators.h.
  *
- * A process that may run where the balancer may, as the server has it from its start, is
- * placed; one that was placed somewhere by others (anago.pin_workers, anago.numa,
- * taskset) is not.  So what a process is to have back is what the balancer has itself.
+ * A process that may run where the postmaster may, as it does from its start, is placed;
+ * one that was placed somewhere by others (anago.pin_workers, anago.numa, taskset) is
+ * not.  So what a process is to have back is what the postmaster has.  These may be
+ * other CPUs by then: a process that was placed once is remembered, wherever it is left.
  *
  * Processes are remembered by pid and looked up by it.  Before one is touched its
  * parent is looked at, as the number might be another's by now.
@@ -22,10 +23,11 @@
 #include "resource/actuators.h"
 #include "resource/machine.h"
 
-/* A process that was placed, and where. */
+/* A process that was placed, and where it was left. */
 typedef struct Placed
 {
 	int			pid;			/* must be first */
+	bool		own;			/* these are CPUs of its class */
 	cpu_set_t	cpus;
 } Placed;
 
@@ -37,7 +39,11 @@ static bool refused;			/* the log has it */
 int
 anago_affinity_placed(void)
 {
-	return nplaced;
+	int			n = 0;
+
+	for (int i = 0; i < nplaced; i++)
+		n += placed[i].own;
+	return n;
 }
 
 static const Placed *
@@ -70,15 +76,21 @@ is_there(int pid)
 	return anago_machine_process(pid, &time);
 }
 
-/* Is it where we have left it, or where the server lets it? */
+/*
+ * Is it where the server lets it, or where we have left it, as far as the server may
+ * still run there?
+ */
 static bool
-is_ours(int pid, const Placed *before, const cpu_set_t *usual)
+is_ours(const cpu_set_t *now, const Placed *before, const cpu_set_t *usual)
 {
-	cpu_set_t	now;
+	cpu_set_t	left;
 
-	if (sched_getaffinity(pid, sizeof(now), &now) != 0)
+	if (CPU_EQUAL(now, usual))
+		return true;
+	if (before == NULL)
 		return false;
-	return CPU_EQUAL(&now, before != NULL ? &before->cpus : usual);
+	CPU_AND(&left, &before->cpus, usual);
+	return CPU_EQUAL(now, &before->cpus) || CPU_EQUAL(now, &left);
 }
 
 /* True: it is on these CPUs. */
@@ -93,24 +105,25 @@ put(int pid, const cpu_set_t *cpus)
 	return false;
 }
 
+/* False: it is not to be remembered. */
 static bool
 place(const AnagoAssignment *assignment, const AnagoMember *member,
 	  const cpu_set_t *usual, Placed *as)
 {
 	const Placed *before = find_placed(member->pid);
-	bool		own = anago_assignment_cpus(assignment, member->class, &as->cpus);
+	cpu_set_t	now;
 
 	as->pid = member->pid;
-	if (!own)
+	as->own = anago_assignment_cpus(assignment, member->class, &as->cpus);
+	if (!as->own)
 		as->cpus = *usual;
-	if (before == NULL && !own)
+	if (before == NULL && !as->own)
 		return false;
-	if (!is_ours(member->pid, before, usual))
+	if (sched_getaffinity(member->pid, sizeof(now), &now) != 0 ||
+		!is_ours(&now, before, usual))
 		return false;
-	if (before != NULL && CPU_EQUAL(&before->cpus, &as->cpus))
+	if (CPU_EQUAL(&now, &as->cpus) || put(member->pid, &as->cpus))
 		return true;
-	if (put(member->pid, &as->cpus))
-		return own;
 	/* what was done before is to be undone some day */
 	if (before != NULL)
 		*as = *before;
@@ -137,7 +150,7 @@ act_on_affinity(const AnagoAssignment *assignment)
 	Placed	   *old;
 
 	make_room();
-	if (sched_getaffinity(0, sizeof(usual), &usual) != 0)
+	if (!anago_machine_usual(&usual))
 		return;
 	for (int i = 0; i < assignment->nmembers; i++)
 		if (place(assignment, &assignment->members[i], &usual, &next[n]))
@@ -152,11 +165,12 @@ static void
 end_affinity(void)
 {
 	cpu_set_t	usual;
+	cpu_set_t	now;
 
-	if (sched_getaffinity(0, sizeof(usual), &usual) == 0)
-		for (int i = 0; i < nplaced; i++)
-			if (is_ours(placed[i].pid, &placed[i], &usual))
-				(void) put(placed[i].pid, &usual);
+	for (int i = 0; i < nplaced && anago_machine_usual(&usual); i++)
+		if (sched_getaffinity(placed[i].pid, sizeof(now), &now) == 0 &&
+			!CPU_EQUAL(&now, &usual) && is_ours(&now, &placed[i], &usual))
+			(void) put(placed[i].pid, &usual);
 	nplaced = 0;
 }
 

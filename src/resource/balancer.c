@@ -66,7 +66,7 @@ read_cpus(int *ncpus)
 	cpu_set_t	now;
 	int			n = 0;
 
-	if (sched_getaffinity(0, sizeof(now), &now) != 0)
+	if (!anago_machine_usual(&now))
 	{
 		/* more than a mask has room for: they are counted, and none is named */
 		CPU_ZERO(&now);
@@ -82,7 +82,7 @@ read_cpus(int *ncpus)
 	return true;
 }
 
-/* Begin anew where CPUs have come or gone. */
+/* Begin anew where CPUs have come or gone; actuators follow at the end of the period. */
 static void
 keep_machine(void)
 {
@@ -90,7 +90,6 @@ keep_machine(void)
 
 	if (!read_cpus(&ncpus) && balance.ncpus > 0)
 		return;
-	anago_actuators_end();
 	anago_balance_begin(&balance, ncpus);
 }
 
@@ -117,12 +116,22 @@ see_process(AnagoBalanceSeen *seen, int class, const Taken *now)
 		seen->queueing_ms += grown(now->time.waited_ms, then->waited_ms);
 }
 
-/* Members are sorted by pid.  The first time there is nothing to compare with. */
+/* Nothing is, the first time and where the kernel does not tell. */
+static bool
+cpu_is_known(void)
+{
+	AnagoCpuTime time;
+
+	return ntaken >= 0 && anago_machine_process(MyProcPid, &time);
+}
+
+/* Members are sorted by pid. */
 static void
 see_cpu(AnagoBalanceSeen *seen, const AnagoMember *members, int n)
 {
 	static Taken *next = NULL;
 	Size		size = sizeof(Taken) * ProcGlobal->allProcCount;
+	bool		known = cpu_is_known();
 	int			nnext = 0;
 	Taken	   *old;
 
@@ -141,7 +150,7 @@ see_cpu(AnagoBalanceSeen *seen, const AnagoMember *members, int n)
 		see_process(seen, members[i].class, now);
 		nnext++;
 	}
-	for (int i = 0; i < ANAGO_HTAL_CLASSES && ntaken < 0; i++)
+	for (int i = 0; i < ANAGO_HTAL_CLASSES && !known; i++)
 		seen->cpu_ms[i] = get_float8_nan();
 	old = taken;
 	taken = next;

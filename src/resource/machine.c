@@ -78,6 +78,8 @@ anago_machine_process(int pid, AnagoCpuTime *time)
 	unsigned long user;
 	unsigned long system;
 
+	/* first, so that of a process that ends meanwhile nothing is known, and not a part */
+	time->waited_ms = waited_ms(pid);
 	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
 	if (!first_line(path, line))
 		return false;
@@ -89,11 +91,16 @@ anago_machine_process(int pid, AnagoCpuTime *time)
 		parent != PostmasterPid)
 		return false;
 	time->used_ms = (user + system) * tick_ms();
-	time->waited_ms = waited_ms(pid);
 	return true;
 }
 
-/* "cpu3 user nice system idle iowait irq softirq steal ..." */
+bool
+anago_machine_usual(cpu_set_t *cpus)
+{
+	return sched_getaffinity(PostmasterPid, sizeof(*cpus), cpus) == 0;
+}
+
+/* "cpu3 user nice system idle iowait irq softirq steal ..."; "cpu " is the sum of all */
 static void
 look_at(const char *line)
 {
@@ -101,7 +108,8 @@ look_at(const char *line)
 	unsigned long long t[8] = {0};
 	CpuTime		now = {0};
 
-	if (sscanf(line, "cpu%u %llu %llu %llu %llu %llu %llu %llu %llu", &cpu,
+	if (line[3] == ' ' ||
+		sscanf(line, "cpu%u %llu %llu %llu %llu %llu %llu %llu %llu", &cpu,
 			   &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &t[7]) < 6 ||
 		cpu >= CPU_SETSIZE)
 		return;

@@ -23,6 +23,9 @@ typedef struct AnagoCpuTime
 /* False: it is not known, or this is no process of this server (any more). */
 extern bool anago_machine_process(int pid, AnagoCpuTime *time);
 
+/* The CPUs that the postmaster may use, and so each of its processes from its start. */
+extern bool anago_machine_usual(cpu_set_t *cpus);
+
 /*
  * Look at all CPUs.  After that: the share of time, between the latest two looks, in
  * which some CPUs had nothing to do but to wait for storage; NaN: not known.

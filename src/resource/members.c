@@ -88,6 +88,7 @@ anago_members_check(char **newval, void **extra, GucSource source)
 void
 anago_members_prepare(void)
 {
+	SetCurrentStatementStartTimestamp();
 	StartTransactionCommand();
 	if (!read_names(anago_balancer_oltp, &names))
 		memset(&names, 0, sizeof(names));
