@@ -317,9 +317,32 @@ ok(defined until_true('select sum(in_flight) between 1 and 3 and min(allowed) = 
 stop_all();
 seen('alter role "G2" rename to g2');
 
+my $rows = 'select a.id, b.id from generate_series(1, 1000) r, lateral
+	(select a.id from a join b on b.aid = a.id where a.k >= r % 7 offset 0) a, lateral (select a.id) b';
+
+# Queries of two roles in a session: each counts for its own, whichever was begun first.
+limit('group_inflight_reads', q{'role:g2=3'});
+{
+	my $session = Anago::session($node, %sim);
+	$session->query_safe("begin; set local role g2; declare c cursor for $rows; fetch 777 from c");
+	is(seen('select allowed from anago_activity'), 3, 'a cursor of a role with a limit');
+	$session->query_safe("set local role none; declare d cursor for $rows");
+	Anago::start($session, 'move all from d');
+	ok(defined until_true('select in_flight > 50 and allowed is null from anago_activity'), 'another one of a role without: it has none');
+	seen('select pg_cancel_backend(pid) from anago_activity');
+	Anago::finish($session);
+	$session->query_safe("rollback; begin; declare d cursor for $rows; fetch 777 from d; set local role g2; declare c cursor for $rows");
+	Anago::start($session, 'move all from c');
+	ok(defined until_true('select allowed = 3 from anago_activity'), 'the other way round: it has its limit');
+	seen('select pg_cancel_backend(pid) from anago_activity');
+	Anago::finish($session);
+	$session->quit;
+}
+limit('group_inflight_reads', q{''});
+
 # There are places for so many names.
 my $said = -s $node->logfile;
-limit('group_inflight_reads', join(', ', map { "'role:many$_=9'" } 1 .. 30));
+limit('group_inflight_reads', join(', ', map { "'role:many$_=9'" } 1 .. 29));
 ok($node->wait_for_log(qr/1 limits of anago.group_inflight_reads are not in force/, $said),
 	'a name for which there is no place is spoken of');
 limit('group_inflight_reads', q{''});
@@ -367,8 +390,6 @@ sub stands_still
 	return;
 }
 
-my $rows = 'select a.id, b.id from generate_series(1, 1000) r, lateral
-	(select a.id from a join b on b.aid = a.id where a.k >= r % 7 offset 0) a, lateral (select a.id) b';
 {
 	my $session = Anago::session($node, %sim);
 	$session->query_safe("begin; declare c cursor for $rows");

@@ -89,7 +89,7 @@ blocks_used(const AnagoPages *pages)
 
 AnagoPages *
 anago_pages_begin(bool synchronous, int max_inflight, AnagoBudget *budget,
-				  AnagoCounts *counts)
+				  Oid user, AnagoCounts *counts)
 {
 	AnagoPages *pages = palloc0(sizeof(AnagoPages));
 
@@ -98,7 +98,7 @@ anago_pages_begin(bool synchronous, int max_inflight, AnagoBudget *budget,
 	pages->synchronous = synchronous;
 	pages->method = synchronous ? anago_io_sync_ops.name : "";
 	pages->counts = counts;
-	anago_lease_begin(&pages->lease, budget, counts);
+	anago_lease_begin(&pages->lease, budget, user, counts);
 	pages->used_before = blocks_used(pages);
 	pages->max_inflight = max_inflight;
 	pages->window = synchronous ? 1 : Min(ANAGO_WINDOW_START, max_inflight);

@@ -57,11 +57,13 @@
  * Begin: memory comes from CurrentMemoryContext and lives as long as it.
  * `synchronous` makes every call answer at once, by ReadBuffer()
  * (anago.mode = serial).  `budget` bounds the reads in flight of all processes
- * of a parallel query, or is NULL.  What happens is added to `counts`.  The I/O method is picked by
- * anago.io_method at the first block that is not in shared buffers.
+ * of a parallel query, or is NULL; `user` is whose rights the query has.  What happens is
+ * added to `counts`.  The I/O method is picked by anago.io_method at the first block that
+ * is not in shared buffers.
  */
 extern AnagoPages *anago_pages_begin(bool synchronous, int max_inflight,
-									 AnagoBudget *budget, AnagoCounts *counts);
+									 AnagoBudget *budget, Oid user,
+									 AnagoCounts *counts);
 
 /* Whom to wake; before the first request. */
 extern void anago_pages_set_wake(AnagoPages *pages, AnagoWakeCallback wake,

@@ -145,6 +145,7 @@ anago_pipeline_begin(PlanState *ps, const AnagoPipelineDesc *desc,
 
 	pipeline->ps = ps;
 	pipeline->estate = ps->state;
+	pipeline->user = GetUserId();
 	pipeline->looks = desc->looks;
 	/* looks decide about no row, and leave no trace of what they have seen */
 	pipeline->snapshot = desc->looks ? SnapshotAny : ps->state->es_snapshot;
@@ -255,7 +256,7 @@ begin_engine(AnagoPipeline *pipeline)
 	MemoryContextSwitchTo(pipeline->engine);
 	order_of(pipeline, &order);
 	pipeline->pages = anago_pages_begin(anago_mode != ANAGO_MODE_OOO,
-										anago_max_inflight_reads, budget,
+										anago_max_inflight_reads, budget, pipeline->user,
 										&pipeline->counters->run);
 	if (peers->share != NULL)
 		anago_elastic_participate(peers->segment->nparticipants -

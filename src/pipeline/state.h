@@ -56,6 +56,7 @@ struct AnagoPipeline
 	PlanState  *ps;				/* the CustomScanState */
 	EState	   *estate;
 	Snapshot	snapshot;
+	Oid			user;			/* whose rights it has */
 	AnagoSched *sched;			/* NULL until the first row is asked for, */
 	AnagoPages *pages;			/* as this; */
 	MemoryContext engine;		/* both, below `whole` */

@@ -113,6 +113,7 @@ slot_reset(AnagoSlot *slot)
 	slot->user = slot->database = InvalidOid;
 	slot->since = 0;
 	slot->due = 0;
+	slot->role_inflight = 0;
 	pg_atomic_write_u32(&slot->share, 0);
 	pg_atomic_write_u32(&slot->inflight, 0);
 	pg_atomic_write_u32(&slot->charged, 0);

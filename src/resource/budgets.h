@@ -25,19 +25,19 @@
  *	  each of those that have waited ANAGO_STARVED_MS for a first one, for one of each
  *	  page layer of a process beyond its first (what it waits for comes only with that),
  *	  and right after the limit has been lowered;
- *	- charged <= in flight of each slot; equal while there is a limit and the
- *	  process is about to read;
+ *	- charged <= in flight of each slot (of its role: of that role's queries); equal
+ *	  while there is a limit and the process is about to read;
  *	- query_taken in the slot of a query's leader is the sum of query_charged of the
  *	  query's processes, and with a limit of its own at most Max(that, processes that
- *	  read), but for the same three (ANAGO_QUERY_STARVED_MS);
+ *	  read), but for the same (ANAGO_QUERY_STARVED_MS);
  *	- a slot is charged with nothing, and not active, when its process has ended;
  *	- what others write into a slot (park, own_limit, query_bound) is decided anew
  *	  before long.
  *
  * Two kinds of slots are not reckoned with.  One whose process stands still, as it
- * waits for a lock or for its client, or for a leader that does, has no part of a limit, and what it has in
- * flight (most of which has arrived, unseen) others may have as well; its part is
- * there again with the first level that is found out after it goes on.  One whose
+ * waits for a lock or for its client, or for a leader that does, has no part of a limit,
+ * and what it has in flight (most of which has arrived, unseen) others may have as well;
+ * its part is there again with the first level that is found out after it goes on.  One whose
  * transaction has an XID is no affair of the governors, the guard and the balancer:
  * others may wait for rows that it has locked, and would wait the longer for its being
  * held back.  So there are two divisions: of the server's limit among all, and of the
@@ -109,6 +109,8 @@ typedef struct AnagoSlot
 	uint64		due;			/* bucket.h; own process only */
 	uint64		waits_since;	/* ns, for a first read, for want of what all have, */
 	uint64		query_waits_since;	/* and of its query's own; own process only */
+	uint32		role_inflight;	/* those in flight that count for its role's group;
+								 * own process only */
 	pg_atomic_uint32 share;		/* anago.share */
 	pg_atomic_uint32 processes; /* of the query, which has that share */
 	pg_atomic_uint32 group[ANAGO_GROUP_KINDS];	/* 1 + its number; 0: without limit */

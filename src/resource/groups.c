@@ -9,6 +9,7 @@
 
 #include "commands/dbcommands.h"
 #include "miscadmin.h"
+#include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
@@ -25,9 +26,12 @@ static const char *const kind_names[ANAGO_GROUP_KINDS] = {"role", "database"};
 /* The latest that was assigned. */
 static const AnagoGroupLimits *assigned = NULL;
 
-/* Whose query runs, and of what groups it was found to be when. */
+/* The latest name that was looked up, */
 static Oid	known_user = InvalidOid;
-static char known[ANAGO_GROUP_KINDS][NAMEDATALEN];
+static NameData known_role;
+
+/* the role whose query runs, and the database; of what groups these were found when. */
+static NameData known[ANAGO_GROUP_KINDS];
 static uint32 known_turn;
 
 /* ---- the setting ---- */
@@ -275,16 +279,16 @@ find_groups(void)
 	pg_read_barrier();
 	for (int kind = 0; kind < ANAGO_GROUP_KINDS; kind++)
 	{
-		AnagoGroup *group = find_group(groups, kind, known[kind]);
+		AnagoGroup *group = find_group(groups, kind, NameStr(known[kind]));
 
 		anago_slot_change_group(kind, group != NULL ? group - groups->groups + 1 : 0);
 	}
 }
 
 static void
-know(AnagoGroupKind kind, char *name)
+keep_name(NameData *to, char *name)
 {
-	strlcpy(known[kind], name != NULL ? name : "", NAMEDATALEN);
+	namestrcpy(to, name != NULL ? name : "");
 	if (name != NULL)
 		pfree(name);
 }
@@ -309,16 +313,32 @@ watch_names(void)
 }
 
 void
-anago_groups_begin(void)
+anago_groups_name_role(Oid user, NameData *role)
 {
 	watch_names();
-	if (known_user != GetUserId())
+	if (known_user != user)
 	{
-		know(ANAGO_GROUP_ROLE, GetUserNameFromId(GetUserId(), true));
-		know(ANAGO_GROUP_DATABASE, get_database_name(MyDatabaseId));
-		known_user = GetUserId();
+		keep_name(&known_role, GetUserNameFromId(user, true));
+		keep_name(&known[ANAGO_GROUP_DATABASE], get_database_name(MyDatabaseId));
+		known_user = user;
 	}
+	*role = known_role;
+}
+
+void
+anago_groups_begin(void)
+{
+	anago_groups_name_role(GetUserId(), &known[ANAGO_GROUP_ROLE]);
 	find_groups();
+}
+
+/* (what it had of another role's limit is given back) */
+void
+anago_groups_act_for(const NameData *role, int inflight)
+{
+	known[ANAGO_GROUP_ROLE] = *role;
+	find_groups();
+	anago_slot->role_inflight = inflight;
 }
 
 void

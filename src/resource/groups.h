@@ -7,7 +7,9 @@
  *
  * Each is a cap of what all queries of that role, or in that database, have in flight
  * together, within the server's own limit, and is divided among them as that is.  A
- * query is of two groups at most, its role's and its database's.
+ * query is of two groups at most, its role's and its database's.  A process that has
+ * open queries of several roles is of the group of the one that it runs; what others
+ * have in flight counts for nobody's role meanwhile.
  *
  * Groups are found by name, so that a limit can be there before the role is, and the
  * setting means the same in every process.  A group that was once named keeps its place,
@@ -41,6 +43,12 @@ typedef struct AnagoGroupLimits
 
 extern bool anago_groups_check(char **newval, void **extra, GucSource source);
 extern void anago_groups_assign(const char *newval, void *extra);
+
+/* What a role is called.  May look up catalogs. */
+extern void anago_groups_name_role(Oid user, NameData *role);
+
+/* From now on it reads for that role, of which it has so many in flight. */
+extern void anago_groups_act_for(const NameData *role, int inflight);
 
 /* Before it reads: are the groups still those that this process was found to be of? */
 extern void anago_groups_keep(void);

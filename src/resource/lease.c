@@ -16,6 +16,7 @@
 #include "compat.h"
 #include "resource/budgets.h"
 #include "resource/elastic.h"
+#include "resource/groups.h"
 #include "resource/lease.h"
 
 /* A sleep for want of budget: others give theirs back without a word. */
@@ -27,6 +28,43 @@ wait_event(void)
 	static uint32 event = 0;
 
 	return anago_wait_event(&event, "AnagoBudget");
+}
+
+/* ---- for whom ---- */
+
+static dlist_head leases = DLIST_STATIC_INIT(leases);
+
+/* The role for which reads are taken just now, if that is known. */
+static NameData acting_for;
+static bool acting = false;
+
+static inline bool
+is_of_role(const AnagoLease *lease, const NameData *role)
+{
+	return strcmp(NameStr(lease->role), NameStr(*role)) == 0;
+}
+
+/*
+ * A session may have open queries of several roles.  One of them runs, and what those of
+ * other roles have in flight stands still.
+ */
+static void
+act_for(const AnagoLease *lease)
+{
+	int			held = 0;
+	dlist_iter	iter;
+
+	if (acting && is_of_role(lease, &acting_for))
+		return;
+	dlist_foreach(iter, &leases)
+	{
+		const AnagoLease *other = dlist_container(AnagoLease, node, iter.cur);
+
+		held += is_of_role(other, &lease->role) ? other->held : 0;
+	}
+	anago_groups_act_for(&lease->role, held);
+	acting_for = lease->role;
+	acting = true;
 }
 
 /* ---- begin and end ---- */
@@ -53,8 +91,12 @@ close_lease(AnagoLease *lease)
 		return;
 	lease->open = false;
 	if (lease->held > 0)
+	{
+		act_for(lease);
 		anago_slot_done(lease->held);
+	}
 	lease->held = 0;
+	dlist_delete(&lease->node);
 	tell_wants(lease, 0);
 	anago_elastic_lease_ended();
 	anago_slot_leave();
@@ -67,9 +109,11 @@ on_reset(void *arg)
 }
 
 void
-anago_lease_begin(AnagoLease *lease, AnagoBudget *query, const AnagoCounts *counts)
+anago_lease_begin(AnagoLease *lease, AnagoBudget *query, Oid user,
+				  const AnagoCounts *counts)
 {
 	lease->query = query;
+	anago_groups_name_role(user, &lease->role);
 	lease->counts = counts;
 	/* a rescan in a parallel query goes on counting */
 	lease->reads = counts->reads + counts->sync_reads;
@@ -82,6 +126,8 @@ anago_lease_begin(AnagoLease *lease, AnagoBudget *query, const AnagoCounts *coun
 	anago_slot_enter();
 	anago_elastic_lease_begun();
 	lease->open = true;
+	dlist_push_tail(&leases, &lease->node);
+	acting = false;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &lease->on_reset);
 }
 
@@ -101,8 +147,10 @@ anago_lease_share(const AnagoLease *lease)
 
 	if (anago_budgets_limited() || anago_elastic_is_on())
 	{
-		int			allowed = anago_slot_allowed();
+		int			allowed;
 
+		act_for(lease);
+		allowed = anago_slot_allowed();
 		share = Min(share, allowed);
 	}
 	return share;
@@ -119,6 +167,7 @@ anago_lease_take(AnagoLease *lease, int want)
 		of_query = anago_budget_take(lease->query, want, lease->held);
 	if (of_query == 0)
 		return 0;
+	act_for(lease);
 	taken = anago_slot_take(of_query, lease->held);
 	lease->is_short = taken == 0;
 	lease->held += taken;
@@ -134,6 +183,7 @@ anago_lease_issued(AnagoLease *lease, int taken, int issued)
 		anago_budget_issued(lease->query, taken, issued);
 	if (issued == taken)
 		return;
+	act_for(lease);
 	lease->held -= taken - issued;
 	anago_slot_done(taken - issued);
 }
@@ -142,6 +192,7 @@ void
 anago_lease_done(AnagoLease *lease)
 {
 	Assert(lease->held > 0);
+	act_for(lease);
 	lease->held--;
 	anago_slot_done(1);
 	if (lease->query != NULL)

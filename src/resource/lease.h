@@ -15,6 +15,8 @@
 
 #include "postgres.h"
 
+#include "lib/ilist.h"
+
 #include "counts.h"
 #include "shared/budget.h"
 
@@ -25,6 +27,8 @@ typedef struct AnagoLease
 	bool		open;
 	bool		is_short;		/* the server granted nothing, when last asked */
 	int			held;			/* reads */
+	NameData	role;			/* what the one is called whose rights the query has */
+	dlist_node	node;			/* of those that are open */
 	int			wants;			/* as told */
 	int64		reads;
 	int64		timed;
@@ -35,10 +39,10 @@ typedef struct AnagoLease
 } AnagoLease;
 
 /*
- * Begin, in zeroed memory of CurrentMemoryContext; with that it ends, if not
- * before.
+ * Begin, in zeroed memory of CurrentMemoryContext, of a query with the rights of
+ * `user`; with that memory it ends, if not before.  May look up catalogs.
  */
-extern void anago_lease_begin(AnagoLease *lease, AnagoBudget *query,
+extern void anago_lease_begin(AnagoLease *lease, AnagoBudget *query, Oid user,
 							  const AnagoCounts *counts);
 extern void anago_lease_end(AnagoLease *lease);
 

@@ -92,12 +92,17 @@ typedef struct Account
 {
 	pg_atomic_uint32 *taken;
 	pg_atomic_uint32 *charged;
+	uint32		inflight;		/* what is to be charged to it */
 } Account;
 
 static Account
 server_account(void)
 {
-	return (Account) {&anago_budgets->taken, &anago_slot->charged};
+	return (Account) {
+		&anago_budgets->taken,
+		&anago_slot->charged,
+		pg_atomic_read_u32(&anago_slot->inflight)
+	};
 }
 
 static Account
@@ -105,7 +110,8 @@ query_account(void)
 {
 	return (Account) {
 		&anago_budgets->slots[anago_slot->query].query_taken,
-		&anago_slot->query_charged
+		&anago_slot->query_charged,
+		pg_atomic_read_u32(&anago_slot->inflight)
 	};
 }
 
@@ -114,7 +120,9 @@ group_account(AnagoGroupKind kind)
 {
 	return (Account) {
 		&anago_group(kind)->taken,
-		&anago_slot->group_charged[kind]
+		&anago_slot->group_charged[kind],
+		kind == ANAGO_GROUP_ROLE ? anago_slot->role_inflight :
+		pg_atomic_read_u32(&anago_slot->inflight)
 	};
 }
 
@@ -132,14 +140,13 @@ add_charged(Account account, int n)
 static void
 charge_all(Account account)
 {
-	uint32		inflight = pg_atomic_read_u32(&anago_slot->inflight);
 	uint32		charged = pg_atomic_read_u32(account.charged);
 
-	Assert(charged <= inflight);
-	if (charged == inflight)
+	Assert(charged <= account.inflight);
+	if (charged == account.inflight)
 		return;
-	pg_atomic_fetch_add_u32(account.taken, inflight - charged);
-	add_charged(account, inflight - charged);
+	pg_atomic_fetch_add_u32(account.taken, account.inflight - charged);
+	add_charged(account, account.inflight - charged);
 }
 
 /*
@@ -187,20 +194,20 @@ anago_slot_change_group(AnagoGroupKind kind, uint32 number)
 
 /* Nothing is charged that is not in flight. */
 static void
-give_back_over(Account account, uint32 inflight)
+give_back_over(Account account)
 {
 	uint32		charged = pg_atomic_read_u32(account.charged);
 
-	if (charged > inflight)
-		give_back(account, charged - inflight);
+	if (charged > account.inflight)
+		give_back(account, charged - account.inflight);
 }
 
 static void
-groups_give_back_over(uint32 inflight)
+groups_give_back_over(void)
 {
 	for (int kind = 0; kind < ANAGO_GROUP_KINDS; kind++)
 		if (anago_group(kind) != NULL)
-			give_back_over(group_account(kind), inflight);
+			give_back_over(group_account(kind));
 }
 
 static void
@@ -231,7 +238,7 @@ least_to_take(int held, uint64 waits_since, uint64 now, int starved_ms)
 static int
 take_allowed(Account account, int allowed, int bound, int want, int least, uint32 *taken)
 {
-	int			left = allowed - (int) pg_atomic_read_u32(&anago_slot->inflight);
+	int			left = allowed - (int) account.inflight;
 
 	charge_all(account);
 	want = Min(want, left);
@@ -459,16 +466,19 @@ forget_shortage(void)
 	pg_atomic_write_u32(&anago_slot->shortage, ANAGO_SHORT_OF_NOTHING);
 }
 
-/* Who had more of one account than of another. */
+/* So many more, or fewer, are in flight.  Who has more of an account gives it back. */
 static void
-settle(uint32 inflight)
+settle(int more)
 {
+	uint32		inflight = pg_atomic_read_u32(&anago_slot->inflight) + more;
+
 	pg_atomic_write_u32(&anago_slot->inflight, inflight);
+	anago_slot->role_inflight += more;
 	if (!is_charged)
 		return;
-	give_back_over(query_account(), inflight);
-	groups_give_back_over(inflight);
-	give_back_over(server_account(), inflight);
+	give_back_over(query_account());
+	groups_give_back_over();
+	give_back_over(server_account());
 	is_charged = inflight > 0;
 }
 
@@ -482,15 +492,14 @@ anago_slot_take(int want, int held)
 		n = take_limited(want, held);
 	else if (pg_atomic_read_u32(&anago_slot->shortage) != ANAGO_SHORT_OF_NOTHING)
 		forget_shortage();
-	settle(pg_atomic_read_u32(&anago_slot->inflight) + n);
+	settle(n);
 	return n;
 }
 
 void
 anago_slot_done(int n)
 {
-	uint32		inflight = pg_atomic_read_u32(&anago_slot->inflight);
-
 	/* at the end of a process the slot is a new one */
-	settle(inflight - Min(inflight, n));
+	if (pg_atomic_read_u32(&anago_slot->inflight) > 0)
+		settle(-n);
 }
