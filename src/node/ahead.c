@@ -206,6 +206,20 @@ is_of_query(void)
 		category == ERRCODE_TRANSACTION_ROLLBACK;
 }
 
+/*
+ * As a subtransaction's end does it.  Where all went well nothing is left to be released
+ * but reads that are on their way: core has them in the owner's list, which goes now.
+ */
+static void
+end_owner(AnagoAheadState *state, bool well)
+{
+	ResourceOwnerRelease(state->owner, RESOURCE_RELEASE_BEFORE_LOCKS, well, false);
+	ResourceOwnerRelease(state->owner, RESOURCE_RELEASE_LOCKS, well, false);
+	ResourceOwnerRelease(state->owner, RESOURCE_RELEASE_AFTER_LOCKS, well, false);
+	ResourceOwnerDelete(state->owner);
+	state->owner = NULL;
+}
+
 /* See the top.  What a subtransaction's abort does about what looks may take. */
 static void
 give_up_looks(AnagoAheadState *state)
@@ -216,11 +230,7 @@ give_up_looks(AnagoAheadState *state)
 	anago_abort_io();
 	UnlockBuffers();
 	ConditionVariableCancelSleep();
-	ResourceOwnerRelease(state->owner, RESOURCE_RELEASE_BEFORE_LOCKS, false, false);
-	ResourceOwnerRelease(state->owner, RESOURCE_RELEASE_LOCKS, false, false);
-	ResourceOwnerRelease(state->owner, RESOURCE_RELEASE_AFTER_LOCKS, false, false);
-	ResourceOwnerDelete(state->owner);
-	state->owner = NULL;
+	end_owner(state, false);
 	anago_pipeline_abandon(state->pipeline);
 	RESUME_INTERRUPTS();
 }
@@ -296,8 +306,7 @@ forget_looks(AnagoAheadState *state)
 	CurrentResourceOwner = state->owner;
 	anago_pipeline_rescan(state->pipeline);
 	CurrentResourceOwner = owner;
-	ResourceOwnerDelete(state->owner);
-	state->owner = NULL;
+	end_owner(state, true);
 }
 
 /* --- rows --- */
