@@ -120,17 +120,20 @@ becomes("count(*) >= 2 from pg_stat_activity where wait_event = '" . ($major >= 
 	'they have a wait event');
 is(seen("select count(*) from anago_activity where pid = leader_pid and waiting_for = 'parked'"), 0, 'the leader is not');
 my (@parks, @wakes);
+my $left = 0;
 for (1 .. 8)
 {
 	push @wakes, seen("with s as materialized (select anago_set_resources($pid, 4)) select until('select ${\ awake($pid, 4)}') from s");
 	usleep(30_000);
 	push @parks, seen("with s as materialized (select anago_set_resources($pid, 1)) select until('select ${\ awake($pid, 1)}') from s");
+	$left += seen("select coalesce(sum(in_flight), 0) from anago_activity where waiting_for = 'parked'");
 	usleep(30_000);
 }
 note("woken in @wakes ms, parked in @parks ms");
 cmp_ok(min(@wakes), '<=', 10, 'they wake within 10 ms');
 cmp_ok(min(@wakes), '>=', 0, 'each time') or diag("@wakes");
 cmp_ok(min(@parks), '<=', 20, 'and are parked as soon as the reads on their way have come');
+is($left, 0, 'all of them');
 
 seen("select anago_set_resources($pid, 3, 6)");
 becomes("sum(in_flight) <= 6 and min(awake) = 3 from anago_activity", 'fewer reads, and three processes');

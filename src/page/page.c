@@ -520,16 +520,25 @@ anago_pages_pump(AnagoPages *pages, bool wait)
 		sleep_until_done(pages);
 }
 
+/* Are there pages that have come, and are pinned until their waiters come back? */
+static inline bool
+holds_pages(const AnagoPages *pages)
+{
+	return pages->ndone > 0 && pages->io->ops->holds_pins;
+}
+
 bool
 anago_pages_settle(AnagoPages *pages)
 {
-	while (pages->ninflight > 0 && reap(pages) == 0)
+	while (pages->ninflight > 0 && !holds_pages(pages))
 	{
+		if (reap(pages) > 0)
+			continue;
 		CHECK_FOR_INTERRUPTS();
 		pages->io->ops->wait(pages->io);
 	}
 	anago_lease_tell(&pages->lease, 0, anago_mean_us(&pages->latency));
-	return pages->ndone > 0 && pages->io->ops->holds_pins;
+	return holds_pages(pages);
 }
 
 /* ---- what the run loop and EXPLAIN look at ---- */

@@ -104,8 +104,8 @@ extern PGDLLEXPORT void anago_page_forget(AnagoPages *pages, AnagoWaiter *waiter
 extern void anago_pages_pump(AnagoPages *pages, bool wait);
 
 /*
- * Wait until no read is on its way, and issue none.  True: there are pages that have
- * come and are pinned until their waiters come back.
+ * Wait until no read is on its way, and issue none.  True, and sooner: there are pages
+ * that have come and are pinned until their waiters come back.
  */
 extern bool anago_pages_settle(AnagoPages *pages);
 
