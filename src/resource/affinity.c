@@ -167,10 +167,11 @@ end_affinity(void)
 	cpu_set_t	usual;
 	cpu_set_t	now;
 
-	for (int i = 0; i < nplaced && anago_machine_usual(&usual); i++)
-		if (sched_getaffinity(placed[i].pid, sizeof(now), &now) == 0 &&
-			!CPU_EQUAL(&now, &usual) && is_ours(&now, &placed[i], &usual))
-			(void) put(placed[i].pid, &usual);
+	if (nplaced > 0 && anago_machine_usual(&usual))
+		for (int i = 0; i < nplaced; i++)
+			if (sched_getaffinity(placed[i].pid, sizeof(now), &now) == 0 &&
+				!CPU_EQUAL(&now, &usual) && is_ours(&now, &placed[i], &usual))
+				(void) put(placed[i].pid, &usual);
 	nplaced = 0;
 }
 
