@@ -8,7 +8,7 @@ use FindBin;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(time usleep);
+use Time::HiRes qw(usleep);
 
 require "$FindBin::RealBin/common.pl";
 
@@ -60,14 +60,7 @@ my $in_flight = 'select coalesce(sum(in_flight), 0) from anago_activity';
 sub until_true
 {
 	my ($sql) = @_;
-	my $start = time;
-
-	while (time - $start < 10)
-	{
-		return int((time - $start) * 1000) if seen($sql) eq 't';
-		usleep(1000);
-	}
-	return;
+	return Anago::until_true($watch, $sql, 10, 1000);
 }
 
 # Sessions that run the long query until they are told to stop.

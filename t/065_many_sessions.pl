@@ -9,7 +9,7 @@ use IPC::Run;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(time usleep);
+use Time::HiRes qw(usleep);
 
 require "$FindBin::RealBin/common.pl";
 
@@ -41,14 +41,7 @@ sub seen
 sub until_true
 {
 	my ($sql, $seconds) = @_;
-	my $start = time;
-
-	while (time - $start < ($seconds // 30))
-	{
-		return 1 if seen($sql) eq 't';
-		usleep(50_000);
-	}
-	return 0;
+	return defined Anago::until_true($watch, $sql, $seconds // 30, 50_000);
 }
 
 # Process, reads.

@@ -15,6 +15,7 @@ use POSIX ();
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Time::HiRes qw(time usleep);
 
 # Sessions beside the test itself.
 plan skip_all => 'the test modules of this server have no BackgroundPsql'
@@ -217,6 +218,20 @@ sub run
 	my $err = $session->{stderr};
 	$session->{stderr} = '';
 	return ($out, $err);
+}
+
+# Until SQL says t in a session, in ms; undef: not within so many seconds.
+sub until_true
+{
+	my ($session, $sql, $seconds, $pause_us) = @_;
+	my $start = time;
+
+	while (time - $start < $seconds)
+	{
+		return int((time - $start) * 1000) if $session->query_safe($sql) eq 't';
+		usleep($pause_us);
+	}
+	return;
 }
 
 # The SQLSTATE and the text of a statement's error, or '' if it has none.
