@@ -301,6 +301,7 @@ CREATE FUNCTION anago_budget(
 	OUT scope text,
 	OUT inflight_limit integer,
 	OUT reads_per_s_limit integer,
+	OUT mb_per_s_limit integer,
 	OUT processes integer,
 	OUT in_flight integer,
 	OUT peak integer

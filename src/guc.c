@@ -53,6 +53,7 @@ bool		anago_pin_workers = false;
 bool		anago_residency = true;
 char	   *anago_group_inflight_reads;
 int			anago_server_inflight_reads = 0;
+int			anago_server_mb_per_s = 0;
 int			anago_server_processes = 0;
 int			anago_server_reads_per_s = 0;
 int			anago_share = ANAGO_DEFAULT_SHARE;
@@ -215,19 +216,25 @@ assign_operators(const char *newval, void *extra)
 static void
 assign_server_inflight_reads(int newval, void *extra)
 {
-	anago_budgets_assigned(newval, -1, -1);
+	anago_budgets_assigned(ANAGO_LIMIT_INFLIGHT, newval);
+}
+
+static void
+assign_server_mb_per_s(int newval, void *extra)
+{
+	anago_budgets_assigned(ANAGO_LIMIT_MB_PER_S, newval);
 }
 
 static void
 assign_server_processes(int newval, void *extra)
 {
-	anago_budgets_assigned(-1, -1, newval);
+	anago_budgets_assigned(ANAGO_LIMIT_PROCESSES, newval);
 }
 
 static void
 assign_server_reads_per_s(int newval, void *extra)
 {
-	anago_budgets_assigned(-1, newval, -1);
+	anago_budgets_assigned(ANAGO_LIMIT_READS_PER_S, newval);
 }
 
 /* Settings for everybody. */
@@ -336,6 +343,12 @@ define_server_settings(void)
 							"Those that anago issues. Zero means no limit.",
 							&anago_server_inflight_reads, 0, 0, ANAGO_MAX_SERVER_INFLIGHT,
 							PGC_SIGHUP, 0, NULL, assign_server_inflight_reads, NULL);
+
+	DefineCustomIntVariable("anago.server_mb_per_s",
+							"Sets how many megabytes all queries of the server may read per second.",
+							"Those that anago reads; a megabyte is a million bytes. Zero means no limit.",
+							&anago_server_mb_per_s, 0, 0, ANAGO_MAX_SERVER_MB,
+							PGC_SIGHUP, 0, NULL, assign_server_mb_per_s, NULL);
 
 	DefineCustomIntVariable("anago.server_processes",
 							"Sets how many processes of all queries of the server may be at work at once.",

@@ -39,9 +39,10 @@ typedef enum AnagoNuma
  */
 #define ANAGO_MAX_INFLIGHT	16384
 
-/* Bounds of anago.server_inflight_reads and anago.server_reads_per_s. */
+/* Bounds of anago.server_inflight_reads, anago.server_reads_per_s, and anago.server_mb_per_s. */
 #define ANAGO_MAX_SERVER_INFLIGHT	262144
 #define ANAGO_MAX_SERVER_RATE		100000000
+#define ANAGO_MAX_SERVER_MB			1000000
 
 /* Of anago.server_processes, and of what anago_set_resources() may give one query. */
 #define ANAGO_MAX_SERVER_PROCESSES	262144
@@ -92,6 +93,7 @@ extern PGDLLIMPORT bool anago_pin_workers;
 extern PGDLLIMPORT bool anago_residency;
 extern PGDLLIMPORT char *anago_group_inflight_reads;
 extern PGDLLIMPORT int anago_server_inflight_reads;	/* 0: no limit */
+extern PGDLLIMPORT int anago_server_mb_per_s;	/* 0: no limit */
 extern PGDLLIMPORT int anago_server_processes;	/* 0: no limit */
 extern PGDLLIMPORT int anago_server_reads_per_s;	/* 0: no limit */
 extern PGDLLIMPORT int anago_share;

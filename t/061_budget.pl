@@ -63,6 +63,18 @@ sub until_true
 	return Anago::until_true($watch, $sql, 10, 1000);
 }
 
+# Blocks that are read in a second, in so many seconds.
+sub read_per_s
+{
+	my ($seconds) = @_;
+	my $sql = "select extract(epoch from clock_timestamp()) || ' ' || sum(reads) from anago_activity";
+	my @before = split(' ', seen($sql));
+	usleep($seconds * 1_000_000);
+	my @after = split(' ', seen($sql));
+
+	return ($after[1] - $before[1]) / ($after[0] - $before[0]);
+}
+
 # Sessions that run the long query until they are told to stop.
 my @running;
 
@@ -456,11 +468,7 @@ limit('server_inflight_reads', 0);
 limit('server_reads_per_s', 2000);
 start_all(3);
 usleep(300_000);
-my $rate = "select extract(epoch from clock_timestamp()) || ' ' || sum(reads) from anago_activity";
-my @before = split(' ', seen($rate));
-usleep(3_000_000);
-my @after = split(' ', seen($rate));
-$rate = ($after[1] - $before[1]) / ($after[0] - $before[0]);
+my $rate = read_per_s(3);
 cmp_ok($rate, '<', 2100, 'reads per second: no more');
 cmp_ok($rate, '>', 1700, 'reads per second: hardly less');
 ok(defined until_true("select count(*) > 0 from anago_activity where waiting_for = 'reads per second'"),
@@ -469,6 +477,20 @@ limit('server_reads_per_s', 5);
 ok(defined until_true("select count(*) = 3 from anago_activity where waiting_for = 'reads per second'"), 'by all of them');
 limit('server_reads_per_s', 0);
 ok(defined until_true("select count(*) = 0 from anago_activity where waiting_for = 'reads per second'"), 'and not any more without the limit');
+
+# --- megabytes per second ---
+
+# (a read is one block: 8 MB are 976 reads)
+limit('server_mb_per_s', 8);
+my $mb = read_per_s(3) * 8192;
+cmp_ok($mb, '<', 8.4e6, 'megabytes per second: no more');
+cmp_ok($mb, '>', 6.8e6, 'megabytes per second: hardly less');
+limit('server_reads_per_s', 100);
+ok(defined until_true('select reads_per_s_limit = 100 and mb_per_s_limit = 8 from anago_budget()'), 'both are shown');
+cmp_ok(read_per_s(1), '<', 200, 'of both the lesser one holds');
+limit('server_reads_per_s', 0);
+limit('server_mb_per_s', 0);
+ok(defined until_true("select count(*) = 0 from anago_activity where waiting_for = 'reads per second'"), 'without a limit nobody waits');
 stop_all();
 
 # --- a hundred sessions ---

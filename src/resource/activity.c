@@ -51,6 +51,19 @@ typedef enum ActivityColumn
 	ACTIVITY_COLUMNS
 } ActivityColumn;
 
+/* Those of anago_budget(). */
+typedef enum BudgetColumn
+{
+	SCOPE,
+	INFLIGHT_LIMIT,
+	READS_PER_S_LIMIT,
+	MB_PER_S_LIMIT,
+	PROCESSES,
+	ALL_IN_FLIGHT,
+	PEAK,
+	BUDGET_COLUMNS
+} BudgetColumn;
+
 static bool
 may_see(Oid user)
 {
@@ -154,9 +167,9 @@ anago_activity(PG_FUNCTION_ARGS)
 
 /* 0 is no limit. */
 static void
-put_limit(pg_atomic_uint32 *limit, Datum *value, bool *isnull)
+put_limit(AnagoLimit which, Datum *value, bool *isnull)
 {
-	*value = Int32GetDatum((int32) pg_atomic_read_u32(limit));
+	*value = Int32GetDatum((int32) anago_budgets_limit(which));
 	*isnull = DatumGetInt32(*value) == 0;
 }
 
@@ -184,19 +197,20 @@ Datum
 anago_budget(PG_FUNCTION_ARGS)
 {
 	TupleDesc	tupdesc;
-	Datum		values[6];
-	bool		nulls[6] = {false};
+	Datum		values[BUDGET_COLUMNS];
+	bool		nulls[BUDGET_COLUMNS] = {false};
 	int			inflight;
 
 	anago_budgets_prepare();
 	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
-	values[0] = CStringGetTextDatum(anago_budgets_of_server() ? "server" : "process");
-	put_limit(&anago_budgets->limit, &values[1], &nulls[1]);
-	put_limit(&anago_budgets->per_second, &values[2], &nulls[2]);
-	values[3] = Int32GetDatum(count_active(&inflight));
-	values[4] = Int32GetDatum(inflight);
-	values[5] = Int32GetDatum((int32) pg_atomic_read_u32(&anago_budgets->peak));
-	nulls[5] = nulls[1];
+	values[SCOPE] = CStringGetTextDatum(anago_budgets_of_server() ? "server" : "process");
+	put_limit(ANAGO_LIMIT_INFLIGHT, &values[INFLIGHT_LIMIT], &nulls[INFLIGHT_LIMIT]);
+	put_limit(ANAGO_LIMIT_READS_PER_S, &values[READS_PER_S_LIMIT], &nulls[READS_PER_S_LIMIT]);
+	put_limit(ANAGO_LIMIT_MB_PER_S, &values[MB_PER_S_LIMIT], &nulls[MB_PER_S_LIMIT]);
+	values[PROCESSES] = Int32GetDatum(count_active(&inflight));
+	values[ALL_IN_FLIGHT] = Int32GetDatum(inflight);
+	values[PEAK] = Int32GetDatum((int32) pg_atomic_read_u32(&anago_budgets->peak));
+	nulls[PEAK] = nulls[INFLIGHT_LIMIT];
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(tupdesc, values, nulls)));
 }

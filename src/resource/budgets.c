@@ -56,6 +56,13 @@ AnagoSlot  *anago_slot = NULL;
 /* Those of this process alone. */
 static AnagoBudgets *own_budgets = NULL;
 
+static const int *const limit_settings[ANAGO_LIMITS] = {
+	[ANAGO_LIMIT_INFLIGHT] = &anago_server_inflight_reads,
+	[ANAGO_LIMIT_READS_PER_S] = &anago_server_reads_per_s,
+	[ANAGO_LIMIT_MB_PER_S] = &anago_server_mb_per_s,
+	[ANAGO_LIMIT_PROCESSES] = &anago_server_processes
+};
+
 /* ---- the memory ---- */
 
 static Size
@@ -197,9 +204,8 @@ budgets_fill(AnagoBudgets *budgets, int nslots)
 {
 	budgets->layout = ANAGO_LAYOUT;
 	budgets->nslots = nslots;
-	pg_atomic_init_u32(&budgets->limit, anago_server_inflight_reads);
-	pg_atomic_init_u32(&budgets->per_second, anago_server_reads_per_s);
-	pg_atomic_init_u32(&budgets->processes, anago_server_processes);
+	for (int i = 0; i < ANAGO_LIMITS; i++)
+		pg_atomic_init_u32(&budgets->limits[i], *limit_settings[i]);
 	pg_atomic_init_u64(&budgets->set_at, PgReloadTime);
 	for (int i = 0; i < ANAGO_GOVERNORS; i++)
 	{
@@ -263,21 +269,16 @@ anago_budgets_of_server(void)
 
 /* ---- settings ---- */
 
-/* Each may be negative: unchanged. */
 static void
-set_limits(AnagoBudgets *budgets, int limit, int per_second, int processes, TimestampTz at)
+set_limit(AnagoBudgets *budgets, AnagoLimit which, int value)
 {
-	if (limit >= 0 && limit != (int) pg_atomic_read_u32(&budgets->limit))
-	{
-		pg_atomic_write_u32(&budgets->limit, limit);
-		pg_atomic_write_u32(&budgets->peak, 0);
-		pg_atomic_write_u64(&budgets->computed, 0);
-	}
-	if (per_second >= 0)
-		pg_atomic_write_u32(&budgets->per_second, per_second);
-	if (processes >= 0)
-		pg_atomic_write_u32(&budgets->processes, processes);
-	pg_atomic_write_u64(&budgets->set_at, at);
+	if (value == (int) pg_atomic_read_u32(&budgets->limits[which]))
+		return;
+	pg_atomic_write_u32(&budgets->limits[which], value);
+	if (which != ANAGO_LIMIT_INFLIGHT)
+		return;
+	pg_atomic_write_u32(&budgets->peak, 0);
+	pg_atomic_write_u64(&budgets->computed, 0);
 }
 
 /*
@@ -297,12 +298,14 @@ budgets_to_set(void)
  * read it at once; sessions do between statements.
  */
 void
-anago_budgets_assigned(int limit, int per_second, int processes)
+anago_budgets_assigned(AnagoLimit which, int value)
 {
 	AnagoBudgets *budgets = budgets_to_set();
 
-	if (budgets != NULL)
-		set_limits(budgets, limit, per_second, processes, GetCurrentTimestamp());
+	if (budgets == NULL)
+		return;
+	set_limit(budgets, which, value);
+	pg_atomic_write_u64(&budgets->set_at, GetCurrentTimestamp());
 }
 
 void
@@ -320,8 +323,9 @@ publish_settings(void)
 {
 	if ((TimestampTz) pg_atomic_read_u64(&anago_budgets->set_at) >= PgReloadTime)
 		return;
-	set_limits(anago_budgets, anago_server_inflight_reads, anago_server_reads_per_s,
-			   anago_server_processes, PgReloadTime);
+	for (int i = 0; i < ANAGO_LIMITS; i++)
+		set_limit(anago_budgets, i, *limit_settings[i]);
+	pg_atomic_write_u64(&anago_budgets->set_at, PgReloadTime);
 	anago_groups_set(&anago_budgets->groups);
 }
 

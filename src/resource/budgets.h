@@ -227,6 +227,16 @@ typedef struct AnagoGroups
 	AnagoGroup	groups[ANAGO_MAX_GROUPS];
 } AnagoGroups;
 
+/* The server's limits, each of which is a setting. */
+typedef enum AnagoLimit
+{
+	ANAGO_LIMIT_INFLIGHT,		/* anago.server_inflight_reads */
+	ANAGO_LIMIT_READS_PER_S,	/* anago.server_reads_per_s */
+	ANAGO_LIMIT_MB_PER_S,		/* anago.server_mb_per_s */
+	ANAGO_LIMIT_PROCESSES,		/* anago.server_processes */
+	ANAGO_LIMITS
+} AnagoLimit;
+
 /* Reads are issued in a part of each period, where the guard says so. */
 #define ANAGO_DUTY_PERIOD_US	20000
 #define ANAGO_DUTY_ALWAYS		1000
@@ -236,11 +246,8 @@ typedef struct AnagoBudgets
 	uint32		layout;			/* ANAGO_LAYOUT */
 	int			nslots;
 
-	/* limits; 0: none */
-	pg_atomic_uint32 limit;		/* anago.server_inflight_reads */
-	pg_atomic_uint32 per_second;	/* anago.server_reads_per_s */
-	pg_atomic_uint32 processes; /* anago.server_processes */
-	pg_atomic_uint64 set_at;	/* when these three were */
+	pg_atomic_uint32 limits[ANAGO_LIMITS];	/* 0: none */
+	pg_atomic_uint64 set_at;	/* when these were */
 
 	AnagoGovernor governors[ANAGO_GOVERNORS];
 	pg_atomic_uint32 guard_duty;	/* of ANAGO_DUTY_ALWAYS: the part of the time
@@ -284,8 +291,8 @@ extern void anago_budgets_prepare(void);
 extern void anago_budgets_prepare_worker(void);
 extern bool anago_budgets_of_server(void);
 
-/* A setting has another value, in this process; < 0: the same as before. */
-extern void anago_budgets_assigned(int limit, int per_second, int processes);
+/* A setting has another value, in this process. */
+extern void anago_budgets_assigned(AnagoLimit which, int value);
 extern void anago_budgets_groups_assigned(void);
 
 /* The slot has one more lease, or one less. */
@@ -329,12 +336,20 @@ anago_governed_processes(void)
 	return ANAGO_LEAST_OF_GOVERNORS(processes);
 }
 
+/* 0: none */
+static inline uint32
+anago_budgets_limit(AnagoLimit which)
+{
+	return pg_atomic_read_u32(&anago_budgets->limits[which]);
+}
+
 /* Is there any limit? */
 static inline bool
 anago_budgets_limited(void)
 {
-	return (pg_atomic_read_u32(&anago_budgets->limit) |
-			pg_atomic_read_u32(&anago_budgets->per_second) |
+	return (anago_budgets_limit(ANAGO_LIMIT_INFLIGHT) |
+			anago_budgets_limit(ANAGO_LIMIT_READS_PER_S) |
+			anago_budgets_limit(ANAGO_LIMIT_MB_PER_S) |
 			anago_governed_reads() |
 			pg_atomic_read_u32(&anago_budgets->groups.limited)) != 0;
 }

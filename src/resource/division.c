@@ -194,7 +194,7 @@ divide_groups(AnagoGroupKind kind, Claims *all)
 static void
 divide_anew(void)
 {
-	int			limit = (int) pg_atomic_read_u32(&anago_budgets->limit);
+	int			limit = (int) anago_budgets_limit(ANAGO_LIMIT_INFLIGHT);
 	int			kinds = pg_atomic_read_u32(&anago_budgets->groups.limited) != 0 ?
 		ANAGO_GROUP_KINDS : 0;
 	Claims		all = {.claims = claims_room()};
@@ -228,7 +228,7 @@ anago_division(uint64 now, int *limit)
 	if (now - then >= ANAGO_LEVEL_US * UINT64CONST(1000) &&
 		pg_atomic_compare_exchange_u64(&anago_budgets->computed, &then, now))
 		divide_anew();
-	*limit = (int) pg_atomic_read_u32(&anago_budgets->limit);
+	*limit = (int) anago_budgets_limit(ANAGO_LIMIT_INFLIGHT);
 	if (!governed)
 		return &anago_budgets->all;
 	*limit = governed_limit(*limit);

@@ -189,7 +189,7 @@ decision_room(void)
 static int
 common_limit(void)
 {
-	return (int) anago_lesser_limit(pg_atomic_read_u32(&anago_budgets->processes),
+	return (int) anago_lesser_limit(anago_budgets_limit(ANAGO_LIMIT_PROCESSES),
 									anago_governed_processes());
 }
 

@@ -45,7 +45,7 @@
 static inline bool
 anago_elastic_is_on(void)
 {
-	return (pg_atomic_read_u32(&anago_budgets->processes) |
+	return (anago_budgets_limit(ANAGO_LIMIT_PROCESSES) |
 			anago_governed_processes() |
 			pg_atomic_read_u32(&anago_budgets->controls)) != 0;
 }

@@ -292,9 +292,19 @@ take_of_groups(int want, int held, uint64 now)
 
 /* ---- reads per second ---- */
 
+/* In reads, each of which is of one block; 0: there is no limit. */
+static double
+rate_limit(void)
+{
+	double		reads = anago_budgets_limit(ANAGO_LIMIT_READS_PER_S);
+	double		bytes = anago_budgets_limit(ANAGO_LIMIT_MB_PER_S) * 1e6;
+
+	return reads > 0 && (bytes == 0 || reads * BLCKSZ <= bytes) ? reads : bytes / BLCKSZ;
+}
+
 /* This process's part of the rate. */
 static double
-own_rate(int per_second)
+own_rate(double per_second)
 {
 	double		shares = anago_read_double(&anago_budgets->all.shares);
 	double		share = anago_slot_share(anago_slot);
@@ -307,7 +317,7 @@ own_rate(int per_second)
  * upper half of the common bucket.
  */
 static int
-take_tokens(int per_second, int want, uint64 now)
+take_tokens(double per_second, int want, uint64 now)
 {
 	uint64		due = pg_atomic_read_u64(&anago_budgets->due);
 	double		rate = own_rate(per_second);
@@ -330,7 +340,7 @@ take_tokens(int per_second, int want, uint64 now)
 
 /* Milliseconds until there may be a token again; 0: there is one. */
 static int
-wait_for_token(int per_second, uint64 now)
+wait_for_token(double per_second, uint64 now)
 {
 	uint64		mine = anago_bucket_wait(anago_slot->due, now, own_rate(per_second));
 	uint64		common = anago_bucket_wait(pg_atomic_read_u64(&anago_budgets->due),
@@ -343,7 +353,7 @@ wait_for_token(int per_second, uint64 now)
 int
 anago_slot_wait(void)
 {
-	int			per_second = (int) pg_atomic_read_u32(&anago_budgets->per_second);
+	double		per_second = rate_limit();
 	uint64		now;
 	int			ms;
 
@@ -362,7 +372,7 @@ anago_slot_wait(void)
 
 /* Takes a token, whether there is one or not. */
 static void
-count_in_place(int per_second)
+count_in_place(double per_second)
 {
 	uint64		now = anago_budgets_now();
 	uint64		due;
@@ -379,7 +389,7 @@ count_in_place(int per_second)
 int
 anago_slot_in_place(void)
 {
-	int			per_second = (int) pg_atomic_read_u32(&anago_budgets->per_second);
+	double		per_second = rate_limit();
 
 	if (per_second > 0)
 		count_in_place(per_second);
@@ -424,7 +434,7 @@ take_of_query(int want, int held, uint64 now)
 static int
 take_of_all(int want, int held, uint64 now, AnagoShortage *shortage)
 {
-	int			per_second = (int) pg_atomic_read_u32(&anago_budgets->per_second);
+	double		per_second = rate_limit();
 	int			limit;
 	AnagoDivision *division = anago_division(now, &limit);
 	int			n;
