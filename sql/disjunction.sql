@@ -1,6 +1,8 @@
 -- OR over several indexes: a union of scans, each row once.
 load 'anago';
-create table oj (id int primary key, a int, b int, c int, t text, pay text);
+-- (vacuum and analyze when it is said: costs of arms go by what they find)
+create table oj (id int primary key, a int, b int, c int, t text, pay text)
+	with (autovacuum_enabled = off);
 insert into oj
 	select g, nullif(g % 500, 3), nullif(g * 7919 % 700, 5), nullif(g % 11, 4), 't' || g % 300,
 		repeat('p', g % 150)
