@@ -11,6 +11,7 @@ use Test::More;
 use Time::HiRes qw(usleep);
 
 require "$FindBin::RealBin/common.pl";
+require "$FindBin::RealBin/lib/watch.pl";
 
 # A device whose reads all take 5 ms, however many there are.
 my %sim = (
@@ -31,37 +32,8 @@ Anago::make_tables($node, 20000);
 our $long = 'select count(x) from generate_series(1, 1000) r, lateral
 	(select sum(length(a.pad) + b.v) as x from a join b on b.aid = a.id where a.k >= r % 7 offset 0) s';
 
-sub value
-{
-	my ($sql) = @_;
-	return $node->safe_psql('postgres', $sql);
-}
-
-# One session for looking, as connecting takes longer than what is looked at.
-my $watch = Anago::session($node);
-
-sub seen
-{
-	my ($sql) = @_;
-	return $watch->query_safe($sql);
-}
-
-sub limit
-{
-	my ($name, $value) = @_;
-	seen("alter system set anago.$name = $value");
-	seen('select pg_reload_conf()');
-	return;
-}
-
+watch($node);
 my $in_flight = 'select coalesce(sum(in_flight), 0) from anago_activity';
-
-# Until SQL says t, in ms; undef: not within a while.
-sub until_true
-{
-	my ($sql) = @_;
-	return Anago::until_true($watch, $sql, 10, 1000);
-}
 
 # Blocks that are read in a second, in so many seconds.
 sub read_per_s
@@ -133,12 +105,12 @@ sub most_in_flight
 is(seen('select scope, inflight_limit is null, processes, in_flight from anago_budget()'),
 	'server|t|0|0', 'no limit, and nobody at work');
 start_all(4);
-ok(defined until_true("select sum(in_flight) > 100 from anago_activity"), 'without a limit there are many');
-ok(defined until_true('select count(*) = 4 and count(allowed) = 0 from anago_activity'), 'each query is shown, with no bound');
+becomes("sum(in_flight) > 100 from anago_activity", 'without a limit there are many');
+becomes('count(*) = 4 and count(allowed) = 0 from anago_activity', 'each query is shown, with no bound');
 
 # --- a limit, set while they run ---
 
-limit('server_inflight_reads', 20);
+configure('anago.server_inflight_reads', 20);
 my $ms = until_true("select sum(in_flight) <= 20 from anago_activity");
 note("a lower limit took ${\ ($ms // 'for ever')} ms");
 cmp_ok($ms // 1e9, '<', 500, 'a limit takes effect on running queries');
@@ -150,10 +122,10 @@ is(seen("select count(*) from anago_activity where wanted > allowed and in_fligh
 	'each has its part, and wants more');
 cmp_ok(seen('select peak from anago_budget()'), '<=', 256 * 4, 'the peak is counted');
 
-limit('server_inflight_reads', 7);
+configure('anago.server_inflight_reads', 7);
 usleep(100_000);
 cmp_ok(most_in_flight(100), '<=', 7, 'a lower one');
-limit('server_inflight_reads', 40);
+configure('anago.server_inflight_reads', 40);
 $ms = until_true("select sum(in_flight) >= 36 from anago_activity");
 cmp_ok($ms // 1e9, '<', 500, 'a higher one');
 cmp_ok(seen('select peak from anago_budget()'), '<=', 40, 'the peak since then');
@@ -162,14 +134,14 @@ cmp_ok(seen('select peak from anago_budget()'), '<=', 40, 'the peak since then')
 
 my $pid = seen('select min(pid) from anago_activity');
 seen("select pg_terminate_backend($pid)");
-ok(defined until_true('select count(*) = 3 from anago_activity'), 'a terminated backend is gone');
-ok(defined until_true("select sum(in_flight) >= 36 from anago_activity"), 'others have what it had');
+becomes('count(*) = 3 from anago_activity', 'a terminated backend is gone');
+becomes("sum(in_flight) >= 36 from anago_activity", 'others have what it had');
 stop_all();
 is(seen('select processes, in_flight from anago_budget()'), '0|0', 'cancelled ones leave nothing');
 
 # One alone has all.
 start_all(1);
-ok(defined until_true("select sum(in_flight) >= 38 from anago_activity"), 'one alone has all of it');
+becomes("sum(in_flight) >= 38 from anago_activity", 'one alone has all of it');
 stop_all();
 
 # --- several processes of a query have one share ---
@@ -180,7 +152,7 @@ stop_all();
 	start_all(1);
 	start_all(1, 'max_parallel_workers_per_gather' => 2);
 }
-ok(defined until_true('select count(*) > 2 from anago_activity'), 'a query has workers');
+becomes('count(*) > 2 from anago_activity', 'a query has workers');
 usleep(300_000);
 my $parts = seen(q{select string_agg(round(had)::text, ' ') from (select avg(n) as had from
 	(select leader_pid, sum(allowed) as n from anago_activity group by 1) q) r});
@@ -196,11 +168,11 @@ stop_all();
 	seen('select pg_advisory_lock(1)');
 	Anago::start($session, q{do $$ begin perform pg_advisory_lock(1);
 		perform sum(length(a.pad) + b.v) from a join b on b.aid = a.id where a.k >= 0; end $$});
-	ok(defined until_true('select count(*) = 1 from pg_locks where not granted'), 'a statement waits');
-	limit('server_inflight_reads', 13);
-	ok(defined until_true('select inflight_limit = 13 from anago_budget()'), 'meanwhile the limit is another');
+	becomes('count(*) = 1 from pg_locks where not granted', 'a statement waits');
+	configure('anago.server_inflight_reads', 13);
+	becomes('inflight_limit = 13 from anago_budget()', 'meanwhile the limit is another');
 	seen('select pg_advisory_unlock(1)');
-	ok(defined until_true('select count(*) > 1 from anago_activity'), 'it has begun workers');
+	becomes('count(*) > 1 from anago_activity', 'it has begun workers');
 	is(seen('select inflight_limit from anago_budget()'), 13, 'they leave the limit as it is');
 	push @running, $session;
 	stop_all();
@@ -212,7 +184,7 @@ for my $share (1, 2, 4, 8)
 {
 	seen("create role r$share superuser login; alter role r$share set anago.share = ${\ ($share * 100)}");
 }
-limit('server_inflight_reads', 30);
+configure('anago.server_inflight_reads', 30);
 for my $share (1, 2, 4, 8)
 {
 	start_as("r$share");
@@ -279,46 +251,46 @@ sub of_role
 }
 
 my $mean;
-limit('server_inflight_reads', 0);
+configure('anago.server_inflight_reads', 0);
 # the role is not there yet
-limit('group_inflight_reads', q{'"role:G, one=10"'});
+configure('anago.group_inflight_reads', '"role:G, one=10"');
 seen('create role "G, one" superuser login; create role g2 superuser login');
 start_as('G, one') for 1 .. 2;
 start_as('g2');
-ok(defined until_true("select sum(in_flight) > 100 from anago_activity where usename = 'g2'"), 'a role without a limit has none');
+becomes("sum(in_flight) > 100 from anago_activity where usename = 'g2'", 'a role without a limit has none');
 usleep(100_000);
 ($most, $mean) = of_role(100, 'G, one');
 cmp_ok($most, '<=', 10, 'a role keeps within its limit, which was there before the role');
 cmp_ok($mean, '>', 8, 'and has all of it');
 is(seen("select count(*) from anago_activity where usename = 'G, one' and wanted > allowed and allowed between 4 and 6"), 2, 'each of two queries has half');
-limit('group_inflight_reads', q{'"role:G, one=4"', 'database:postgres=30'});
-ok(defined until_true("select sum(in_flight) <= 4 from anago_activity where usename = 'G, one'"), 'less, while they run');
-ok(defined until_true('select sum(in_flight) <= 30 from anago_activity'), 'and a limit of the database');
+configure('anago.group_inflight_reads', '"role:G, one=4"', 'database:postgres=30');
+becomes("sum(in_flight) <= 4 from anago_activity where usename = 'G, one'", 'less, while they run');
+becomes('sum(in_flight) <= 30 from anago_activity', 'and a limit of the database');
 usleep(50_000);
 ($most, $mean) = of_role(100);
 cmp_ok($most, '<=', 30, 'within which all keep');
 cmp_ok($mean, '>', 24, 'and have all of it');
-limit('server_inflight_reads', 12);
-ok(defined until_true('select sum(in_flight) <= 12 from anago_activity'), "the server's is less");
+configure('anago.server_inflight_reads', 12);
+becomes('sum(in_flight) <= 12 from anago_activity', "the server's is less");
 ($most) = of_role(100);
 cmp_ok($most, '<=', 12, 'all keep within that');
-limit('server_inflight_reads', 0);
+configure('anago.server_inflight_reads', 0);
 $pid = seen("select min(pid) from anago_activity where usename = 'G, one'");
 seen("select pg_terminate_backend($pid)");
-ok(defined until_true("select sum(in_flight) = 4 and count(*) = 1 from anago_activity where usename = 'G, one'"), 'what a terminated one had others have');
-limit('group_inflight_reads', q{''});
-ok(defined until_true("select min(in_flight) > 50 and count(allowed) = 0 from anago_activity"), 'no limit any more');
+becomes("sum(in_flight) = 4 and count(*) = 1 from anago_activity where usename = 'G, one'", 'what a terminated one had others have');
+configure('anago.group_inflight_reads', '');
+becomes("min(in_flight) > 50 and count(allowed) = 0 from anago_activity", 'no limit any more');
 stop_all();
 
 # A session of a role that is renamed.
-limit('group_inflight_reads', q{'role:G2=3'});
+configure('anago.group_inflight_reads', 'role:G2=3');
 start_as('g2');
-ok(defined until_true('select min(in_flight) > 50 from anago_activity'), 'a name that is not its own is none of its business');
+becomes('min(in_flight) > 50 from anago_activity', 'a name that is not its own is none of its business');
 seen('select pg_cancel_backend(pid) from anago_activity');
 Anago::finish($running[0]);
 seen('alter role g2 rename to "G2"');
 Anago::start($running[0], $long);
-ok(defined until_true('select sum(in_flight) between 1 and 3 and min(allowed) = 3 from anago_activity'), 'its new name is');
+becomes('sum(in_flight) between 1 and 3 and min(allowed) = 3 from anago_activity', 'its new name is');
 stop_all();
 seen('alter role "G2" rename to g2');
 
@@ -326,31 +298,31 @@ my $rows = 'select a.id, b.id from generate_series(1, 1000) r, lateral
 	(select a.id from a join b on b.aid = a.id where a.k >= r % 7 offset 0) a, lateral (select a.id) b';
 
 # Queries of two roles in a session: each counts for its own, whichever was begun first.
-limit('group_inflight_reads', q{'role:g2=3'});
+configure('anago.group_inflight_reads', 'role:g2=3');
 {
 	my $session = Anago::session($node, %sim);
 	$session->query_safe("begin; set local role g2; declare c cursor for $rows; fetch 777 from c");
 	is(seen('select allowed from anago_activity'), 3, 'a cursor of a role with a limit');
 	$session->query_safe("set local role none; declare d cursor for $rows");
 	Anago::start($session, 'move all from d');
-	ok(defined until_true('select in_flight > 50 and allowed is null from anago_activity'), 'another one of a role without: it has none');
+	becomes('in_flight > 50 and allowed is null from anago_activity', 'another one of a role without: it has none');
 	seen('select pg_cancel_backend(pid) from anago_activity');
 	Anago::finish($session);
 	$session->query_safe("rollback; begin; declare d cursor for $rows; fetch 777 from d; set local role g2; declare c cursor for $rows");
 	Anago::start($session, 'move all from c');
-	ok(defined until_true('select allowed = 3 from anago_activity'), 'the other way round: it has its limit');
+	becomes('allowed = 3 from anago_activity', 'the other way round: it has its limit');
 	seen('select pg_cancel_backend(pid) from anago_activity');
 	Anago::finish($session);
 	$session->quit;
 }
-limit('group_inflight_reads', q{''});
+configure('anago.group_inflight_reads', '');
 
 # There are places for so many names.
 my $said = -s $node->logfile;
-limit('group_inflight_reads', join(', ', map { "'role:many$_=9'" } 1 .. 29));
+configure('anago.group_inflight_reads', map { "role:many$_=9" } 1 .. 29);
 ok($node->wait_for_log(qr/1 limits of anago.group_inflight_reads are not in force/, $said),
 	'a name for which there is no place is spoken of');
-limit('group_inflight_reads', q{''});
+configure('anago.group_inflight_reads', '');
 
 for (
 	[ 'g2=5', qr/"g2=5" is not of the form "role:name=reads" or "database:name=reads"/ ],
@@ -370,21 +342,21 @@ like($twice, qr/"a" is named twice/, 'not a limit: two for one');
 # --- statements that stand still ---
 
 # Others have what such a one leaves, and it has its part again when it goes on.
-limit('server_inflight_reads', 20);
+configure('anago.server_inflight_reads', 20);
 
 sub stands_still
 {
 	my ($name, $session, $go_on) = @_;
 
-	ok(defined until_true('select count(*) = 1 from anago_activity where wanted + in_flight > 0'), "$name: it is shown");
+	becomes('count(*) = 1 from anago_activity where wanted + in_flight > 0', "$name: it is shown");
 	my $pid = seen('select pid from anago_activity');
 	start_all(1);
 	usleep(300_000);
 	my $others = "select coalesce(sum(in_flight), 0) from anago_activity where pid <> $pid";
-	ok(defined until_true("select ($others) >= 18"), "$name: others have its part");
+	becomes("($others) >= 18", "$name: others have its part");
 	cmp_ok(seen('select in_flight from anago_budget()'), '<=', 20, "$name: and no more than all");
 	$go_on->();
-	ok(defined until_true("select in_flight between 8 and 11 from anago_activity where pid = $pid"), "$name: it goes on with its part")
+	becomes("in_flight between 8 and 11 from anago_activity where pid = $pid", "$name: it goes on with its part")
 	  or diag(seen('select * from anago_activity'));
 	usleep(50_000);
 	cmp_ok(most_in_flight(100), '<=', 20, "$name: all together have no more than the limit");
@@ -413,7 +385,7 @@ sub stands_still
 	$session = Anago::session($node, %sim);
 	Anago::start($session, 'select count(x) from generate_series(1, 1000) r, lateral
 		(select sum(length(a.pad) + wait_for_row(b.id)) as x from a join b on b.aid = a.id where a.k >= r % 7 offset 0) s');
-	ok(defined until_true("select count(*) = 1 from anago_activity where waiting_for in ('tuple', 'transactionid')"), 'a row lock is waited for');
+	becomes("count(*) = 1 from anago_activity where waiting_for in ('tuple', 'transactionid')", 'a row lock is waited for');
 	stands_still('a row lock', $session, sub { $locked->query_safe('commit'); });
 	$locked->quit;
 }
@@ -430,13 +402,13 @@ sub stands_still
 				'-d', $node->connstr('postgres') ], '>', $fifo, '2>', \my $err);
 	};
 	my $of_it = "application_name = 'reads nothing'";
-	ok(defined until_true("select count(*) = 2 from pg_stat_activity where wait_event = 'MessageQueueSend'
-		and $of_it and backend_type = 'parallel worker'"), 'a client does not read')
+	becomes("count(*) = 2 from pg_stat_activity where wait_event = 'MessageQueueSend'
+		and $of_it and backend_type = 'parallel worker'", 'a client does not read')
 	  or diag(seen("select * from pg_stat_activity where $of_it"));
 	start_all(1);
 	usleep(300_000);
 	my $leader = seen("select pid from pg_stat_activity where $of_it and backend_type = 'client backend'");
-	ok(defined until_true("select (select coalesce(sum(in_flight), 0) from anago_activity where leader_pid <> $leader) >= 18"),
+	becomes("(select coalesce(sum(in_flight), 0) from anago_activity where leader_pid <> $leader) >= 18",
 		'a client does not read: others have the part of all its processes')
 	  or diag(seen('select * from anago_activity'));
 	cmp_ok(seen('select in_flight from anago_budget()'), '<=', 20, 'a client does not read: and no more than all');
@@ -464,38 +436,38 @@ sub stands_still
 
 # --- reads per second ---
 
-limit('server_inflight_reads', 0);
-limit('server_reads_per_s', 2000);
+configure('anago.server_inflight_reads', 0);
+configure('anago.server_reads_per_s', 2000);
 start_all(3);
 usleep(300_000);
 my $rate = read_per_s(3);
 cmp_ok($rate, '<', 2100, 'reads per second: no more');
 cmp_ok($rate, '>', 1700, 'reads per second: hardly less');
-ok(defined until_true("select count(*) > 0 from anago_activity where waiting_for = 'reads per second'"),
+becomes("count(*) > 0 from anago_activity where waiting_for = 'reads per second'",
 	'it is shown that this is waited for');
-limit('server_reads_per_s', 5);
-ok(defined until_true("select count(*) = 3 from anago_activity where waiting_for = 'reads per second'"), 'by all of them');
-limit('server_reads_per_s', 0);
-ok(defined until_true("select count(*) = 0 from anago_activity where waiting_for = 'reads per second'"), 'and not any more without the limit');
+configure('anago.server_reads_per_s', 5);
+becomes("count(*) = 3 from anago_activity where waiting_for = 'reads per second'", 'by all of them');
+configure('anago.server_reads_per_s', 0);
+becomes("count(*) = 0 from anago_activity where waiting_for = 'reads per second'", 'and not any more without the limit');
 
 # --- megabytes per second ---
 
 # (a read is one block: 8 MB are 976 reads)
-limit('server_mb_per_s', 8);
+configure('anago.server_mb_per_s', 8);
 my $mb = read_per_s(3) * 8192;
 cmp_ok($mb, '<', 8.4e6, 'megabytes per second: no more');
 cmp_ok($mb, '>', 6.8e6, 'megabytes per second: hardly less');
-limit('server_reads_per_s', 100);
-ok(defined until_true('select reads_per_s_limit = 100 and mb_per_s_limit = 8 from anago_budget()'), 'both are shown');
+configure('anago.server_reads_per_s', 100);
+becomes('reads_per_s_limit = 100 and mb_per_s_limit = 8 from anago_budget()', 'both are shown');
 cmp_ok(read_per_s(1), '<', 200, 'of both the lesser one holds');
-limit('server_reads_per_s', 0);
-limit('server_mb_per_s', 0);
-ok(defined until_true("select count(*) = 0 from anago_activity where waiting_for = 'reads per second'"), 'without a limit nobody waits');
+configure('anago.server_reads_per_s', 0);
+configure('anago.server_mb_per_s', 0);
+becomes("count(*) = 0 from anago_activity where waiting_for = 'reads per second'", 'without a limit nobody waits');
 stop_all();
 
 # --- a hundred sessions ---
 
-limit('server_inflight_reads', 20);
+configure('anago.server_inflight_reads', 20);
 my $script = PostgreSQL::Test::Utils::tempdir() . '/script.sql';
 append_to_file($script, "\\set k random(1, 19000)\nselect sum(length(a.pad) + b.v) from a join b on b.aid = a.id where a.id between :k and :k + 20;\n");
 my $log = PostgreSQL::Test::Utils::tempdir() . '/log';
@@ -520,17 +492,18 @@ start_all(2);
 until_true('select sum(in_flight) > 10 from anago_activity');
 $pid = seen('select min(pid) from anago_activity');
 kill 'KILL', $pid;
-eval { $_->{run}->finish } for @running, $watch;
+eval { $_->{run}->finish } for @running;
+unwatch();
 @running = ();
 $node->poll_query_until('postgres', 'select true') or BAIL_OUT('the server did not come back');
-is(value('select scope, inflight_limit, processes, in_flight from anago_budget()'), 'server|20|0|0',
+is($node->safe_psql('postgres', 'select scope, inflight_limit, processes, in_flight from anago_budget()'), 'server|20|0|0',
 	'after a crash: the limit holds, and nothing is in flight');
-$watch = Anago::session($node);
+watch($node);
 start_all(2);
 usleep(300_000);
 cmp_ok(most_in_flight(100), '<=', 20, 'after a crash: queries keep within it');
 stop_all();
-$watch->quit;
+unwatch();
 $node->stop;
 
 # --- not preloaded ---
@@ -538,7 +511,7 @@ $node->stop;
 $node->adjust_conf('postgresql.conf', 'shared_preload_libraries', "''");
 $node->append_conf('postgresql.conf', "session_preload_libraries = 'anago'\n");
 $node->start;
-$watch = Anago::session($node);
+watch($node);
 my $session = Anago::session($node, %sim);
 my ($out, $err) = Anago::run($session, 'select count(*) from a where id < 10');
 $session->quit;
@@ -547,8 +520,7 @@ if (Anago::major_version($node) < 17)
 	like($err, qr/WARNING:  anago's limits of reads hold for this process alone/, 'before 17: a warning');
 	like($err, qr/HINT:  Add anago to shared_preload_libraries/, 'before 17: what to do');
 	# (with the warning again)
-	($out) = Anago::run($watch, 'select scope from anago_budget()');
-	is($out, 'process', 'before 17: no budget of the server');
+	is(($node->psql('postgres', 'select scope from anago_budget()'))[1], 'process', 'before 17: no budget of the server');
 }
 else
 {
@@ -559,13 +531,13 @@ else
 	$most = most_in_flight(100);
 	cmp_ok($most, '<=', 20, 'not preloaded: all keep within it');
 	cmp_ok($most, '>=', 17, 'not preloaded: and have all of it');
-	limit('server_inflight_reads', 6);
+	configure('anago.server_inflight_reads', 6);
 	seen('select 1');
 	cmp_ok(until_true('select sum(in_flight) <= 6 from anago_activity') // 1e9, '<', 500,
 		'not preloaded: a change');
 	stop_all();
 }
-$watch->quit;
+unwatch();
 
 $node->stop;
 # (but for the one that was killed above)

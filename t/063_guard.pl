@@ -9,9 +9,10 @@ use IPC::Run ();
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(time usleep);
+use Time::HiRes qw(usleep);
 
 require "$FindBin::RealBin/common.pl";
+require "$FindBin::RealBin/lib/watch.pl";
 
 my $node = Anago::new_server('guard',
 	'session_preload_libraries' => '',
@@ -28,37 +29,8 @@ my %sim = (
 	'anago.sim_hit_rate' => 0);
 my $long = 'select count(x) from generate_series(1, 1000) r, lateral
 	(select sum(length(a.pad) + b.v) as x from a join b on b.aid = a.id where a.k >= r % 7 offset 0) s';
-my $watch = Anago::session($node, 'anago.enable' => 'off');
-
-sub seen
-{
-	my ($sql) = @_;
-	return $watch->query_safe($sql);
-}
-
-# Until SQL says t; looked at seldom, as a look is a transaction, too.
-sub becomes
-{
-	my ($sql, $name) = @_;
-	my $start = time;
-
-	while (time - $start < 20)
-	{
-		usleep(300_000);
-		return pass($name) if seen("select $sql from anago_guard") eq 't';
-	}
-	fail($name);
-	diag(seen('select * from anago_guard'));
-	return;
-}
-
-sub set_guard
-{
-	my ($value) = @_;
-	seen("alter system set anago.guard = $value");
-	seen('select pg_reload_conf()');
-	return;
-}
+# (looked at seldom, as a look is a transaction, too)
+watch($node, view => 'anago_guard', pause => 0.3);
 
 # Lookups, for as long as it is said, in the background.
 sub transactions
@@ -138,9 +110,9 @@ $changes->quit;
 
 $load = transactions(15);
 becomes('inflight_limit is not null', 'a limit again');
-set_guard('off');
+configure('anago.guard', 'off');
 becomes("state = 'off' and inflight_limit is null", 'switched off: no limit');
-set_guard('on');
+configure('anago.guard', 'on');
 becomes('inflight_limit is not null', 'switched on: a limit');
 my $pid = seen('select pid from anago_guard');
 kill 'TERM', $pid;
@@ -152,7 +124,7 @@ Anago::finish($query);
 $query->quit;
 becomes("state = 'idle' and inflight_limit is null", 'the query has ended: idle');
 $load->finish;
-$watch->quit;
+unwatch();
 $node->stop;
 
 # --- not preloaded ---

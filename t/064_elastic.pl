@@ -12,6 +12,7 @@ use Test::More;
 use Time::HiRes qw(time usleep);
 
 require "$FindBin::RealBin/common.pl";
+require "$FindBin::RealBin/lib/watch.pl";
 
 my $rows = 20000;
 my $node = Anago::new_parallel_server('elastic',
@@ -35,13 +36,7 @@ my %slow = (
 my %fast = (%slow, 'anago.sim_latency' => 0, 'anago.sim_delay' => 20);
 my $long = 'select sum(length(x.pad) + y.v + length(z.pad)) from a x join b y on y.aid = x.id join a z on z.k = y.id % 20000 join b u on u.aid = z.id join b w on w.aid = z.id where x.k >= 0';
 
-my $watch = Anago::session($node, 'anago.enable' => 'off');
-
-sub seen
-{
-	my ($sql) = @_;
-	return $watch->query_safe($sql);
-}
+watch($node);
 
 # Until SQL says t, looked at all the time by the server itself; in ms, or -1.
 seen('create function until(question text, out ms float) language plpgsql as $$
@@ -57,28 +52,6 @@ begin
 	end loop;
 	if holds is not true then ms := -1; end if;
 end $$');
-
-sub until_true
-{
-	my ($question) = @_;
-	return seen("select until(\$q\$select $question\$q\$)");
-}
-
-sub becomes
-{
-	my ($question, $name) = @_;
-	my $ok = cmp_ok(until_true($question), '>=', 0, $name);
-	diag(seen('select * from anago_activity')) if !$ok;
-	return $ok;
-}
-
-sub setting
-{
-	my ($name, $value) = @_;
-	seen("alter system set anago.$name = $value");
-	seen('select pg_reload_conf()');
-	return;
-}
 
 # A session that runs a query, which has so many processes at work.
 sub start
@@ -329,24 +302,24 @@ like($err, qr/told to fail/, 'an error is one');
 
 # --- the server's limit ---
 
-setting('server_processes', 5);
+configure('anago.server_processes', 5);
 my ($first, $p1) = start($long);
 becomes(awake($p1, 4), 'one query has all that it has use for');
 my ($second, $p2) = start($long);
 becomes("min(awake) filter (where leader_pid = $p1) + min(awake) filter (where leader_pid = $p2) = 5 from anago_activity", 'two queries: a limit of five');
 becomes("array_agg(n order by n) = '{2,3}' from (select leader_pid, min(awake) as n from anago_activity group by 1) s", 'two queries: each has its part');
-setting('server_processes', 1);
+configure('anago.server_processes', 1);
 becomes('bool_and(awake = 1) from anago_activity', 'one at least of each');
 $tasks = seen("select min(n) from (select sum(tasks) as n from anago_activity group by leader_pid) s");
 becomes("min(n) > $tasks + 500 from (select sum(tasks) as n from anago_activity group by leader_pid) s", 'both go on');
-setting('server_processes', 4);
+configure('anago.server_processes', 4);
 becomes('bool_and(awake = 2) from anago_activity', 'a limit of four');
 stop($second, $p2);
 becomes(awake($p1, 4), 'where one has ended another wakes');
 stop($first, $p1);
 
 # By share; a transaction with an XID is not held back.
-setting('server_processes', 4);
+configure('anago.server_processes', 4);
 ($first, $p1) = start($long, undef, 'anago.share' => 300);
 ($second, $p2) = start($long, undef, 'anago.share' => 100);
 becomes("min(awake) filter (where leader_pid = $p1) = 3 and min(awake) filter (where leader_pid = $p2) = 1 from anago_activity", 'the limit by share');
@@ -359,7 +332,7 @@ becomes(awake($p2, 4), 'a transaction that has an XID is not held back');
 is(seen("select count(*) from anago_activity where leader_pid = $p2 and waiting_for = 'parked'"), 0, 'none of its processes is');
 stop($changes, $p2);
 stop($first, $p1);
-setting('server_processes', 0);
+configure('anago.server_processes', 0);
 
 # --- a crash ---
 
@@ -368,12 +341,13 @@ seen("select anago_set_resources($pid, 1)");
 becomes(awake($pid, 1), 'a crash: parked');
 my $victim = seen("select max(pid) from anago_activity where waiting_for = 'parked'");
 kill 'KILL', $victim;
-eval { $_->{run}->finish } for $session, $watch;
+eval { $session->{run}->finish };
+unwatch();
 $node->poll_query_until('postgres', 'select true') or BAIL_OUT('the server did not come back');
-$watch = Anago::session($node, 'anago.enable' => 'off');
+watch($node);
 ($session, $pid) = start($long, 4);
 stop($session, $pid);
-$watch->quit;
+unwatch();
 $node->stop;
 
 # --- not preloaded ---
@@ -381,7 +355,7 @@ $node->stop;
 $node->adjust_conf('postgresql.conf', 'shared_preload_libraries', "''");
 $node->append_conf('postgresql.conf', "session_preload_libraries = 'anago'\n");
 $node->start;
-$watch = Anago::session($node, 'anago.enable' => 'off');
+watch($node);
 if ($major < 17)
 {
 	($ret, $out, $err) = $node->psql('postgres', 'select anago_set_resources(pg_backend_pid(), 1)');
@@ -397,7 +371,7 @@ else
 	becomes(awake($pid, 4), 'not preloaded: awake');
 	stop($session, $pid);
 }
-$watch->quit;
+unwatch();
 $node->stop;
 Anago::log_is_clean($node, undef, qr/PID $victim\) was terminated by signal 9/);
 done_testing();

@@ -12,6 +12,7 @@ use Test::More;
 use Time::HiRes qw(usleep);
 
 require "$FindBin::RealBin/common.pl";
+require "$FindBin::RealBin/lib/watch.pl";
 
 my $SESSIONS = 100;
 
@@ -30,19 +31,7 @@ my %sim = (
 	'anago.sim_delay' => 0,
 	'anago.sim_hit_rate' => 0,
 	'enable_sort' => 'off');
-my $watch = Anago::session($node);
-
-sub seen
-{
-	my ($sql) = @_;
-	return $watch->query_safe($sql);
-}
-
-sub until_true
-{
-	my ($sql, $seconds) = @_;
-	return defined Anago::until_true($watch, $sql, $seconds // 30, 50_000);
-}
+watch($node, pause => 0.05);
 
 # Process, reads.
 sub reads_of_all
@@ -78,7 +67,7 @@ my $bench;
 
 # --- all of them get on ---
 
-ok(until_true("select count(*) = $SESSIONS and min(reads) > 100 and avg(wanted) > 4 from anago_activity", 120),
+becomes("count(*) = $SESSIONS and min(reads) > 100 and avg(wanted) > 4 from anago_activity",
 	'all run, and want more reads than there are') or diag(seen('select min(reads), avg(wanted), count(*) from anago_activity'));
 my %before = reads_of_all();
 my $most = 0;
@@ -110,8 +99,8 @@ SKIP:
 # --- what they held when they ended ---
 
 seen("select count(pg_terminate_backend(pid)) from (select pid from anago_activity order by pid limit $SESSIONS / 2) gone");
-ok(until_true("select count(*) = $SESSIONS / 2 from anago_activity"), 'half of them are terminated');
-ok(until_true('select sum(in_flight) >= 180 from anago_activity'), 'the others have what they had');
+becomes("count(*) = $SESSIONS / 2 from anago_activity", 'half of them are terminated');
+becomes('sum(in_flight) >= 180 from anago_activity', 'the others have what they had');
 usleep(200_000);
 %before = reads_of_all();
 usleep(2_000_000);
@@ -124,7 +113,7 @@ $bench->finish;
 unlike($err, qr/ERROR:  (?!canceling statement due to user request)/, 'no other error') or diag($err);
 is(seen('select processes, in_flight from anago_budget()'), '0|0', 'nothing is left of them');
 
-$watch->quit;
+unwatch();
 $node->stop;
 Anago::log_is_clean($node);
 done_testing();

@@ -11,9 +11,7 @@ use Test::More;
 use Time::HiRes qw(time usleep);
 
 require "$FindBin::RealBin/common.pl";
-
-# Longer than any of what is waited for takes.
-my $PATIENCE = 15;
+require "$FindBin::RealBin/lib/watch.pl";
 
 my $node = Anago::new_parallel_server('balancer',
 	'session_preload_libraries' => '',
@@ -26,37 +24,7 @@ Anago::make_tables($node, 20000);
 $node->safe_psql('postgres', 'create role app login; create role watcher login; grant pg_read_all_stats to watcher;
 	grant select on a to app');
 
-my $watch = Anago::session($node, 'anago.enable' => 'off');
-
-sub seen
-{
-	my ($sql) = @_;
-	return $watch->query_safe($sql);
-}
-
-# Until SQL on the view says t.
-sub becomes
-{
-	my ($sql, $name) = @_;
-	my $start = time;
-
-	while (time - $start < $PATIENCE)
-	{
-		return pass($name) if seen("select $sql from anago_balancer") eq 't';
-		usleep(100_000);
-	}
-	fail($name);
-	diag(seen('select * from anago_balancer'));
-	return;
-}
-
-sub set_conf
-{
-	my ($name, $value) = @_;
-	seen("alter system set $name = '$value'");
-	seen('select pg_reload_conf()');
-	return;
-}
+watch($node, view => 'anago_balancer', pause => 0.1);
 
 # Lookups that wait for each other's CPUs, in the background.
 sub transactions
@@ -108,20 +76,20 @@ SKIP:
 	cmp_ok($parked, '>', 0, 'workers of a query are parked');
 }
 becomes('olap_processes > 0', 'sessions that run queries of anago are OLAP');
-set_conf('anago.balancer_actuators', '');
+configure('anago.balancer_actuators', '');
 becomes("inflight_limit is null and process_limit is null and state = 'favour OLTP'", 'without budgets among the actuators: no limits');
-set_conf('anago.balancer_actuators', 'budgets');
+configure('anago.balancer_actuators', 'budgets');
 becomes('inflight_limit is not null', 'with them: limits');
-set_conf('anago.balancer', 'off');
+configure('anago.balancer', 'off');
 becomes("state = 'off' and inflight_limit is null and process_limit is null and decision is null and oltp_cores is null", 'switched off: no limits, nothing known');
-set_conf('anago.balancer', 'on');
+configure('anago.balancer', 'on');
 becomes("state = 'favour OLTP' and inflight_limit is not null", 'switched on');
 
 # --- thresholds ---
 
-set_conf('anago.balancer_oltp_waiting', '1000');
+configure('anago.balancer_oltp_waiting', '1000');
 becomes("state = 'favour OLAP'", 'another threshold: another decision');
-set_conf('anago.balancer_oltp_waiting', '2');
+configure('anago.balancer_oltp_waiting', '2');
 
 # --- settings out of range ---
 
@@ -165,7 +133,7 @@ becomes("state = 'favour OLAP' and inflight_limit is null and waiting = 0", 'tra
 $load = transactions('other', 100, '-U', 'app');
 becomes("oltp_processes = 16 and waiting > 0", 'a role is named');
 $load->kill_kill;
-$watch->quit;
+unwatch();
 
 like(slurp_file($node->logfile),
 	qr/LOG:  anago's balancer: favour OLTP, [\w ,]+\n.*DETAIL:  OLTP has [\d.]+ cores, OLAP [\d.]+, log shipping 0.00; [\d.]+ transactions wait/,

@@ -7,11 +7,10 @@ use FindBin;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(time usleep);
+use Time::HiRes qw(usleep);
 
 require "$FindBin::RealBin/common.pl";
-
-my $PATIENCE = 15;
+require "$FindBin::RealBin/lib/watch.pl";
 
 my $primary = Anago::new_server('places',
 	'session_preload_libraries' => '',
@@ -31,36 +30,7 @@ sub cpus
 	return slurp_file("/proc/$pid/status") =~ /^Cpus_allowed_list:\s*(\S+)/m ? $1 : '';
 }
 
-sub eventually
-{
-	my ($check, $name) = @_;
-	my $start = time;
-
-	while (time - $start < $PATIENCE)
-	{
-		return pass($name) if $check->();
-		usleep(50_000);
-	}
-	fail($name);
-	return;
-}
-
-sub becomes
-{
-	my ($node, $sql, $name) = @_;
-	eventually(sub { $node->safe_psql('postgres', "select $sql from anago_balancer") eq 't' }, $name)
-	  or diag($node->safe_psql('postgres', 'select * from anago_balancer'));
-	return;
-}
-
-sub set_conf
-{
-	my ($name, $value) = @_;
-	$primary->safe_psql('postgres', "alter system set $name = '$value'");
-	$primary->safe_psql('postgres', 'select pg_reload_conf()');
-	return;
-}
-
+watch($primary, view => 'anago_balancer');
 my $oltp = Anago::session($primary, 'application_name' => 'oltp');
 my $olap = Anago::session($primary, 'application_name' => 'reports');
 my ($oltp_pid, $olap_pid) = map { $_->query_safe('select pg_backend_pid()') } $oltp, $olap;
@@ -73,7 +43,7 @@ SKIP:
 	eventually(sub { cpus($oltp_pid) ne $all && cpus($olap_pid) ne $all }, 'sessions have the CPUs of their class');
 	my ($of_oltp, $of_olap) = (cpus($oltp_pid), cpus($olap_pid));
 	isnt($of_oltp, $of_olap, "transactions other ones ($of_oltp) than queries ($of_olap)");
-	becomes($primary, 'placed >= 2', 'the view counts them');
+	becomes('placed >= 2', 'the view counts them');
 	my $checkpointer = $primary->safe_psql('postgres', "select pid from pg_stat_activity where backend_type = 'checkpointer'");
 	is(cpus($checkpointer), $all, 'the checkpointer is left alone');
 
@@ -82,19 +52,19 @@ SKIP:
 	$oltp->query_safe("set application_name = 'oltp'");
 	eventually(sub { cpus($oltp_pid) eq $of_oltp }, 'and back');
 
-	set_conf('anago.balancer_actuators', 'budgets');
+	configure('anago.balancer_actuators', 'budgets');
 	eventually(sub { cpus($oltp_pid) eq $all && cpus($olap_pid) eq $all }, 'without affinity: all CPUs');
-	set_conf('anago.balancer_actuators', 'budgets,affinity');
+	configure('anago.balancer_actuators', 'budgets,affinity');
 	eventually(sub { cpus($oltp_pid) eq $of_oltp && cpus($olap_pid) eq $of_olap }, 'with it: those of their class');
-	set_conf('anago.balancer', 'off');
+	configure('anago.balancer', 'off');
 	eventually(sub { cpus($oltp_pid) eq $all && cpus($olap_pid) eq $all }, 'switched off: all CPUs');
 
 	# one that somebody has put elsewhere
 	my ($first) = $all =~ /^(\d+)/;
 	system("taskset -cp $first $olap_pid >/dev/null") == 0 or die 'taskset';
-	set_conf('anago.balancer', 'on');
+	configure('anago.balancer', 'on');
 	eventually(sub { cpus($oltp_pid) ne $all }, 'switched on');
-	becomes($primary, 'placed >= 1', 'sessions are placed');
+	becomes('placed >= 1', 'sessions are placed');
 	is(cpus($olap_pid), $first, 'but one that others have placed is not');
 	system("taskset -cp $all $olap_pid >/dev/null") == 0 or die 'taskset';
 
@@ -124,15 +94,17 @@ $primary->backup('copy');
 my $standby = PostgreSQL::Test::Cluster->new('places_standby');
 $standby->init_from_backup($primary, 'copy', has_streaming => 1);
 $standby->start;
-becomes($primary, 'shipping_processes = 1 and shipping_cores > 0 and freshness = 1', 'a walsender has cores');
-becomes($standby, "shipping_processes = 2 and shipping_cores > 0 and freshness = 1 and state = 'favour OLAP'",
+becomes('shipping_processes = 1 and shipping_cores > 0 and freshness = 1', 'a walsender has cores');
+watch($standby, view => 'anago_balancer');
+becomes("shipping_processes = 2 and shipping_cores > 0 and freshness = 1 and state = 'favour OLAP'",
 	'so have receiver and replay; all is applied');
 $_->quit for $oltp, $olap;
 $primary->stop;
-becomes($standby, "freshness is null and state = 'favour nobody' and decision = 'stay' and why = 'it is not known how fresh the data is'",
+becomes("freshness is null and state = 'favour nobody' and decision = 'stay' and why = 'it is not known how fresh the data is'",
 	'the primary is gone: not known how fresh, nothing moves');
 $standby->promote;
-becomes($standby, "freshness = 1 and state = 'favour OLAP' and shipping_cores is null", 'promoted: its data is its own');
+becomes("freshness = 1 and state = 'favour OLAP' and shipping_cores is null", 'promoted: its data is its own');
+unwatch();
 $standby->stop;
 
 # --- where the kernel does not tell ---
@@ -140,12 +112,14 @@ $standby->stop;
 SKIP:
 {
 	skip 'no compiler', 2 unless Anago::preload($primary, 'no_proc');
+	watch($primary, view => 'anago_balancer');
 	my $session = Anago::session($primary, 'application_name' => 'oltp');
-	becomes($primary, 'oltp_processes = 1', 'without /proc: sessions are seen');
+	becomes('oltp_processes = 1', 'without /proc: sessions are seen');
 	usleep(500_000);
 	is($primary->safe_psql('postgres', 'select state, decision, transactions is null, oltp_cpu is null, olap_iowait is null, placed from anago_balancer'),
 		'favour nobody|stay|t|t|t|0', 'without /proc: what they take is not known, nothing moves');
 	$session->quit;
+	unwatch();
 	$primary->stop;
 }
 
@@ -159,13 +133,15 @@ SKIP:
 	skip 'no system call can be refused here', 3
 	  unless defined $set_affinity && Anago::may_refuse() && Anago::refuse($set_affinity, Errno::EPERM);
 	$primary->start;
+	watch($primary, view => 'anago_balancer');
 	my $session = Anago::session($primary, 'application_name' => 'oltp');
-	becomes($primary, "state = 'favour OLAP' and placed = 0 and oltp_processes >= 1", 'sched_setaffinity() is refused: it goes on');
+	becomes("state = 'favour OLAP' and placed = 0 and oltp_processes >= 1", 'sched_setaffinity() is refused: it goes on');
 	eventually(sub { slurp_file($primary->logfile) =~ /could not set the CPUs of process \d+: Operation not permitted/ }, 'the log says so');
 	usleep(500_000);
 	my @said = slurp_file($primary->logfile) =~ /could not set the CPUs/g;
 	is(scalar @said, 1, 'once');
 	$session->quit;
+	unwatch();
 	$primary->stop;
 }
 Anago::log_is_clean($_, 'nothing leaked, nothing crashed: ' . $_->name) for $primary, $standby;
