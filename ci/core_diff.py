@@ -7,7 +7,7 @@ psql echoes.  A piece that differs from what core expects is
     order   the same lines in another order, of a query without ORDER BY: accepted
     other   anything else: accepted only if core-accepted.txt names it
 
-Isolation tests are compared as a whole file.  The list of accepted differences
+Of an isolation test a piece is what one step prints.  The list of accepted differences
 has one paragraph for each:
 
     suite/test fingerprint              suite/test@mode *
@@ -23,7 +23,7 @@ import re
 import sys
 from pathlib import Path
 
-PLAN = re.compile(r"^\s*explain\b|explain\w*\s*\(|\bexecute .*explain", re.I)
+PLAN = re.compile(r"^\s*explain\b|explain\w*\s*\(|\bexecute .*explain|^step explain", re.I)
 OURS = re.compile(r"Anago(Scan|Join|Ahead)")
 
 
@@ -120,16 +120,32 @@ def compare_sql(test, sql_text, expected_text, actual_text):
     return found
 
 
-def compare_whole(test, _, expected_text, actual_text):
-    before, after = expected_text.split("\n"), actual_text.split("\n")
-    found = []
+def steps(text):
+    """What an isolation test printed, cut before each of its steps."""
+    cut = [[]]
+    for line in text.split("\n"):
+        if line.startswith(("step ", "starting permutation: ")):
+            cut.append([])
+        cut[-1].append(line)
+    return cut
+
+
+def step_statement(lines):
+    """The statement of a step: what comes before the names of columns."""
+    ends = [n for n, line in enumerate(lines) if re.fullmatch(r"-[-+]*", line)]
+    return "\n".join(lines[:max(ends[0] - 1, 1)] if ends else lines)
+
+
+def compare_steps(test, _, expected_text, actual_text):
+    before, after = steps(expected_text), steps(actual_text)
+    if [step[:1] for step in before] == [step[:1] for step in after]:
+        return [Difference(test, step_statement(expected), expected, actual)
+                for expected, actual in zip(before, after) if expected != actual]
+    # other steps, or in another order
+    before, after = sum(before, []), sum(after, [])
     matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
-    for tag, i1, i2, j1, j2 in matcher.get_opcodes():
-        if tag != "equal":
-            step = [l for l in before[:i1] if l.startswith("step ")][-1:]
-            found.append(Difference(test, "\n".join(step), before[i1:i2],
-                                    after[j1:j2]))
-    return found
+    return [Difference(test, "(steps)", before[i1:i2], after[j1:j2])
+            for tag, i1, i2, j1, j2 in matcher.get_opcodes() if tag != "equal"]
 
 
 def tests_run(output):
@@ -147,7 +163,7 @@ def differences(args, test):
         source = args.input / "sql" / f"{test}.sql"
         compare, sql = compare_sql, source.read_text(errors="replace")
     else:
-        compare, sql = compare_whole, ""
+        compare, sql = compare_steps, ""
     actual = result.read_text(errors="replace")
     expected = [args.input / "expected" / f"{test}.out",
                 *sorted((args.input / "expected").glob(f"{test}_[0-9].out"))]
