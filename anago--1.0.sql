@@ -381,6 +381,9 @@ CREATE FUNCTION anago_balancer(
 	OUT shipping_cpu double precision,
 	OUT transactions double precision,
 	OUT waiting double precision,
+	OUT queues integer,
+	OUT queueing_before double precision,
+	OUT queue_variance double precision,
 	OUT freshness double precision,
 	OUT olap_iowait double precision,
 	OUT inflight_limit integer,
@@ -430,7 +433,13 @@ COMMENT ON COLUMN anago_balancer.shipping_cpu IS
 COMMENT ON COLUMN anago_balancer.transactions IS
 	'processes of transactions that ran or waited, mean over the period; not those that waited for their client or a lock';
 COMMENT ON COLUMN anago_balancer.waiting IS
-	'of these, those that are more than their cores, for each of these cores';
+	'of these and of those that wait before the server, those that are more than their cores, for each of these cores';
+COMMENT ON COLUMN anago_balancer.queues IS
+	'queues before the server, as anago.balancer_queues tells; NULL: none, or not known';
+COMMENT ON COLUMN anago_balancer.queueing_before IS
+	'transactions that wait in these';
+COMMENT ON COLUMN anago_balancer.queue_variance IS
+	'variance of their lengths; NULL: there is one at most';
 COMMENT ON COLUMN anago_balancer.freshness IS
 	'part of the changes that is applied, 0 to 1: 1 on a primary, on a standby as anago_freshness()';
 COMMENT ON COLUMN anago_balancer.olap_iowait IS

@@ -13,6 +13,7 @@
 
 need_server 18
 need_packages libipc-run-perl perl
+wish_packages pgbouncer
 need_account
 tap=tap${ANAGO_VARIANT:+ $ANAGO_VARIANT}
 modules=$(dirname "$("$PG_CONFIG" --pgxs)")/../../src/test/perl

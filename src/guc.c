@@ -30,6 +30,7 @@
 
 bool		anago_ahead = true;
 char	   *anago_balancer_actuators = "budgets";
+char	   *anago_balancer_database = "postgres";
 double		anago_balancer_freshness = 0.85;
 double		anago_balancer_olap_cpu = 0.8;
 double		anago_balancer_olap_iowait = 0.1;
@@ -37,6 +38,8 @@ char	   *anago_balancer_oltp = "";
 double		anago_balancer_oltp_waiting = 2.0;
 bool		anago_balancer_on = false;
 int			anago_balancer_period = 1000;
+double		anago_balancer_queue_variance = 8.0;
+char	   *anago_balancer_queues = "";
 bool		anago_debug_force = false;
 int			anago_dive_pages = 16;
 bool		anago_enable = false;
@@ -388,6 +391,9 @@ define_thresholds(void)
 	DEFINE_THRESHOLD("anago.balancer_freshness",
 					 "Sets the part of the changes, from 0 to 1, at which log shipping is favoured when no more is applied.",
 					 &anago_balancer_freshness, freshness);
+	DEFINE_THRESHOLD("anago.balancer_queue_variance",
+					 "Sets the variance of the lengths of queues before the server at which transactions get one more core.",
+					 &anago_balancer_queue_variance, queue_variance);
 	DEFINE_THRESHOLD("anago.balancer_olap_cpu",
 					 "Sets how busy the cores of queries are, from 0 to 1, when there is to be one more.",
 					 &anago_balancer_olap_cpu, olap_cpu);
@@ -415,6 +421,12 @@ define_balancer_settings(void)
 							   &anago_balancer_actuators, "budgets",
 							   PGC_SIGHUP, GUC_LIST_INPUT, anago_actuators_check, NULL, NULL);
 
+	DefineCustomStringVariable("anago.balancer_database",
+							   "Sets the database in which the balancer asks for the queues before the server.",
+							   NULL,
+							   &anago_balancer_database, "postgres",
+							   PGC_SIGHUP, 0, NULL, NULL, NULL);
+
 	DefineCustomStringVariable("anago.balancer_oltp",
 							   "Names the sessions that run transactions: role:NAME, application_name:NAME.",
 							   "Where it is empty, all that run no query of anago's.",
@@ -426,6 +438,12 @@ define_balancer_settings(void)
 							NULL,
 							&anago_balancer_period, 1000, ANAGO_MIN_PERIOD, ANAGO_MAX_PERIOD,
 							PGC_SIGHUP, GUC_UNIT_MS, NULL, NULL, NULL);
+
+	DefineCustomStringVariable("anago.balancer_queues",
+							   "Sets the query that tells how many transactions wait before the server.",
+							   "Each row is a queue, its first column the length. Where it is empty, nobody is asked.",
+							   &anago_balancer_queues, "",
+							   PGC_SIGHUP, GUC_SUPERUSER_ONLY, NULL, NULL, NULL);
 
 	define_thresholds();
 }

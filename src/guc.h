@@ -70,6 +70,7 @@ typedef enum AnagoNuma
 
 extern PGDLLIMPORT bool anago_ahead;
 extern PGDLLIMPORT char *anago_balancer_actuators;
+extern PGDLLIMPORT char *anago_balancer_database;
 extern PGDLLIMPORT double anago_balancer_freshness;
 extern PGDLLIMPORT double anago_balancer_olap_cpu;
 extern PGDLLIMPORT double anago_balancer_olap_iowait;
@@ -77,6 +78,8 @@ extern PGDLLIMPORT char *anago_balancer_oltp;
 extern PGDLLIMPORT double anago_balancer_oltp_waiting;
 extern PGDLLIMPORT bool anago_balancer_on;
 extern PGDLLIMPORT int anago_balancer_period;	/* ms */
+extern PGDLLIMPORT double anago_balancer_queue_variance;
+extern PGDLLIMPORT char *anago_balancer_queues; /* a query, or empty */
 extern PGDLLIMPORT bool anago_debug_force;
 extern PGDLLIMPORT int anago_dive_pages;	/* 0: statistics alone */
 extern PGDLLIMPORT bool anago_enable;

@@ -221,6 +221,40 @@ check_one_cpu(void)
 	claim(balance.of.of[OLTP] == 15, "parts move on it as well");
 }
 
+/* One period of a server without transactions, with so many before it. */
+static void
+step_with_pooler(AnagoBalance *balance, int queues, double waiting, double variance)
+{
+	AnagoBalanceSeen seen = see(balance, &quiet);
+
+	seen.queues = queues;
+	seen.queueing_before = waiting;
+	seen.queue_variance = variance;
+	anago_balance_step(balance, &anago_htal_default, &seen);
+}
+
+static void
+check_pooler(void)
+{
+	AnagoBalance balance = begin(4);
+	AnagoHtalCores then;
+
+	step_with_pooler(&balance, 2, 0, 0);
+	claim(balance.state == ANAGO_HTAL_FAVOUR_OLAP, "nothing waits in a pooler: as without one");
+	step_with_pooler(&balance, 2, 20, 9);
+	claim(balance.state == ANAGO_HTAL_FAVOUR_OLTP && balance.move.to == OLTP &&
+		  balance.move.action == ANAGO_HTAL_MOVE_CORE, "queues of unlike lengths: a part of a core");
+	step_with_pooler(&balance, 2, 20, 7);
+	claim(balance.move.action == ANAGO_HTAL_MOVE_BORDERS, "of lengths alike: borders");
+	step_with_pooler(&balance, 1, 20, 0);
+	claim(balance.move.action == ANAGO_HTAL_MOVE_CORE, "a single queue has no borders");
+	then = balance.of;
+	step_with_pooler(&balance, 0, NAN, NAN);
+	claim(balance.state == ANAGO_HTAL_FAVOUR_NOBODY && balance.transactions == 0 &&
+		  memcmp(&then, &balance.of, sizeof(then)) == 0,
+		  "the pooler is gone: nothing moves, what runs in the server is known");
+}
+
 /* Whatever comes: nothing is lost, everybody has some. */
 static void
 check_walks(void)
@@ -295,6 +329,7 @@ main(void)
 	check_unknown();
 	check_no_queueing();
 	check_one_cpu();
+	check_pooler();
 	check_walks();
 	check_words();
 	printf("1..%d\n", ntests);

@@ -41,13 +41,13 @@ anago_background_register(const char *name, const char *function, bool catalogs)
 }
 
 void
-anago_background_begin(bool catalogs)
+anago_background_begin(bool catalogs, const char *database)
 {
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
 	pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
 	BackgroundWorkerUnblockSignals();
 	if (catalogs)
-		BackgroundWorkerInitializeConnection(NULL, NULL, 0);
+		BackgroundWorkerInitializeConnection(database, NULL, 0);
 	anago_budgets_prepare();
 }
 

@@ -24,8 +24,8 @@
 extern void anago_background_register(const char *name, const char *function,
 									  bool catalogs);
 
-/* At its beginning. */
-extern void anago_background_begin(bool catalogs);
+/* At its beginning; with catalogs of a database, or of the whole server: NULL. */
+extern void anago_background_begin(bool catalogs, const char *database);
 
 /*
  * Sleep for so long, or until woken; then serve what has come meanwhile: a reload, or

@@ -166,11 +166,11 @@ fill_inputs(AnagoBalance *balance, const AnagoBalanceSeen *seen)
 
 	balance->transactions = seen->ms <= 0 ? NAN : seen->waiting +
 		(seen->cpu_ms[ANAGO_HTAL_OLTP] + seen->queueing_ms) / seen->ms;
-	waiting = (balance->transactions - cores) / cores;
+	waiting = (balance->transactions + seen->queueing_before - cores) / cores;
 	/* (a comparison with what is not known is false) */
 	inputs->waiting = waiting < 0 ? 0 : waiting;
-	inputs->queue_variance = NAN;
-	inputs->one_queue = true;
+	inputs->one_queue = seen->queues < 2;
+	inputs->queue_variance = inputs->one_queue ? NAN : seen->queue_variance;
 	inputs->freshness = seen->freshness;
 	inputs->olap_iowait = seen->olap_iowait;
 	for (i = 0; i < ANAGO_HTAL_CLASSES; i++)

@@ -16,9 +16,10 @@
  * there are two.  A class without a CPU of its own runs on all.  A CPU changes its
  * owner only if it has to.
  *
- * Nobody hands transactions out on a server without a pooler, its OLTP cores take from
- * one queue, that of the kernel, and the balancer sleeps: no cores for dispatch, and
- * none for it.  Log shipping has cores while there are processes of it.
+ * A pooler hands transactions out, if anybody does, and is no process of the server; the
+ * balancer sleeps: no cores for dispatch, and none for it.  Log shipping has cores while
+ * there are processes of it.  What waits in the pooler's queues waits for OLTP cores.  With
+ * several queues these are key ranges; else all OLTP cores take from one, the kernel's.
  *
  * What waits is found in three parts.  Processes that use a CPU, and those that wait for
  * one, are in the kernel's figures: time by time.  A sample of what PostgreSQL says they
@@ -55,6 +56,10 @@ typedef struct AnagoBalanceSeen
 	double		waiting;		/* OLTP processes that were in a transaction, and
 								 * waited for something, but a CPU, mean */
 	double		queueing_ms;	/* that these waited for a CPU, all together */
+	int			queues;			/* of who hands transactions out; 0: nobody does, or it
+								 * is not known */
+	double		queueing_before;	/* transactions that wait in these, */
+	double		queue_variance; /* and of their lengths */
 	double		freshness;
 	double		olap_iowait;	/* share of time of the CPUs of OLAP */
 	double		cpu_ms[ANAGO_HTAL_CLASSES]; /* that processes of a class had one */

@@ -36,6 +36,7 @@
 #include "resource/freshness.h"
 #include "resource/machine.h"
 #include "resource/members.h"
+#include "resource/queues.h"
 
 /* In a period. */
 #define LOOKS			10
@@ -165,6 +166,16 @@ freshness(void)
 	return RecoveryInProgress() ? anago_freshness_now(ANAGO_FRESHNESS_WINDOW) : 1;
 }
 
+static void
+see_queues(AnagoBalanceSeen *seen)
+{
+	AnagoQueues queues = anago_queues_now();
+
+	seen->queues = queues.n;
+	seen->queueing_before = queues.waiting;
+	seen->queue_variance = queues.variance;
+}
+
 static int
 count_waiting(const AnagoMember *members, int n)
 {
@@ -211,11 +222,12 @@ see(AnagoBalanceSeen *seen, AnagoAssignment *assignment)
 		olap = usual;
 	seen->olap_iowait = anago_machine_iowait(&olap);
 	seen->freshness = freshness();
+	see_queues(seen);
 }
 
 /* ---- what is told ---- */
 
-/* Those of dispatch and of several queues are asked for by nobody. */
+/* That of dispatch is asked for by nobody. */
 static AnagoHtalThresholds
 thresholds(void)
 {
@@ -223,6 +235,7 @@ thresholds(void)
 
 	by.waiting = anago_balancer_oltp_waiting;
 	by.freshness = anago_balancer_freshness;
+	by.queue_variance = anago_balancer_queue_variance;
 	by.olap_cpu = anago_balancer_olap_cpu;
 	by.olap_iowait = anago_balancer_olap_iowait;
 	return by;
@@ -250,6 +263,8 @@ report(const AnagoBalanceSeen *seen, const AnagoHtalThresholds *by)
 		.state = balance.state,
 		.move = balance.move,
 		.transactions = balance.transactions,
+		.queues = seen->queues,
+		.queueing_before = seen->queueing_before,
 		.placed = anago_affinity_placed()
 	};
 
@@ -306,6 +321,7 @@ balance_for_a_period(void)
 
 	keep_machine();
 	anago_members_prepare();
+	anago_queues_keep();
 	see(&seen, &assignment);
 	if (!anago_balancer_on)
 		return;
@@ -332,13 +348,14 @@ end_everything(int code, Datum arg)
 	AnagoBalancerReport nothing = {0};
 
 	anago_actuators_end();
+	anago_queues_end();
 	publish(&nothing);
 }
 
 void
 anago_balancer_main(Datum arg)
 {
-	anago_background_begin(true);
+	anago_background_begin(true, NULL);
 	before_shmem_exit(end_everything, (Datum) 0);
 	for (;;)
 	{

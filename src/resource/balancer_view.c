@@ -20,7 +20,7 @@
 
 PG_FUNCTION_INFO_V1(anago_balancer);
 
-#define COLUMNS		21
+#define COLUMNS		24
 
 /* A row as it grows. */
 typedef struct Row
@@ -116,6 +116,9 @@ anago_balancer(PG_FUNCTION_ARGS)
 	add_class(&row, &report, ANAGO_HTAL_SHIPPING);
 	add_number(&row, report.transactions, report.at != 0);
 	add_number(&row, report.inputs.waiting, report.at != 0);
+	add(&row, Int32GetDatum(report.queues), report.at == 0 || report.queues == 0);
+	add_number(&row, report.queueing_before, report.at != 0 && report.queues > 0);
+	add_number(&row, report.inputs.queue_variance, report.at != 0);
 	add_number(&row, report.inputs.freshness, report.at != 0);
 	add_number(&row, report.inputs.olap_iowait, report.at != 0);
 	add_limit(&row, pg_atomic_read_u32(&b->governors[ANAGO_BALANCER].reads));

@@ -21,6 +21,7 @@
  *	  balance.c		HTAL on a running server: pure functions
  *	  balancer.c	the balancer's process; members.c, whose each process is;
  *					machine.c, what these take of CPUs; actuators.c, what is done
+ *	  queues.c		what waits before the server, asked for by another process
  *	  background.c	what background workers have in common
  *
  *-------------------------------------------------------------------------
@@ -217,6 +218,7 @@ budgets_fill(AnagoBudgets *budgets, int nslots)
 	report_init(&budgets->guard);
 	SpinLockInit(&budgets->balancer_lock);
 	memset(&budgets->balancer, 0, sizeof(AnagoBalancerReport));
+	memset(&budgets->queues, 0, sizeof(AnagoQueuesReport));
 	pg_atomic_init_u64(&budgets->computed, 0);
 	anago_division_init(&budgets->all, anago_server_inflight_reads);
 	anago_division_init(&budgets->governed, anago_server_inflight_reads);

@@ -176,10 +176,22 @@ typedef struct AnagoBalancerReport
 	AnagoHtalState state;
 	AnagoHtalMove move;
 	double		transactions;	/* as in AnagoBalance */
+	int			queues;			/* as in AnagoBalanceSeen */
+	double		queueing_before;
 	double		cores[ANAGO_HTAL_CLASSES];
 	int			processes[ANAGO_HTAL_CLASSES];
 	int			placed;			/* processes that have their class's CPUs */
 } AnagoBalancerReport;
+
+/* What a process of the balancer's has found to wait before the server; see queues.h. */
+typedef struct AnagoQueuesReport
+{
+	int			pid;			/* 0: there is none */
+	TimestampTz at;				/* 0: nothing yet */
+	int			n;				/* queues */
+	double		waiting;
+	double		variance;
+} AnagoQueuesReport;
 
 /*
  * Those who limit queries beside the server's own settings.  The least limit holds; a
@@ -254,8 +266,9 @@ typedef struct AnagoBudgets
 									 * in which reads may be issued */
 	pg_atomic_uint32 guard_asleep;	/* 1 + its process's number, if it sleeps */
 	AnagoGuardReport guard;
-	slock_t		balancer_lock;	/* of the next */
+	slock_t		balancer_lock;	/* of the next two */
 	AnagoBalancerReport balancer;
+	AnagoQueuesReport queues;
 
 	/* what follows from them and the slots */
 	pg_atomic_uint64 computed;	/* when, in ns */

@@ -183,7 +183,7 @@ be_off(void)
 void
 anago_guard_main(Datum arg)
 {
-	anago_background_begin(false);
+	anago_background_begin(false, NULL);
 	anago_transactions_begin();
 	anago_guard_init(&guard, MOST_READS);
 	for (;;)

@@ -76,6 +76,7 @@ static inline bool
 is_session(const PGPROC *proc)
 {
 	return OidIsValid(proc->databaseId) &&
+		proc->pid != *(volatile int *) &anago_budgets->queues.pid &&
 		(proc->statusFlags & PROC_IS_AUTOVACUUM) == 0 &&
 		(proc->lockGroupLeader == NULL || proc->lockGroupLeader == proc);
 }

@@ -1,0 +1,297 @@
+/*-------------------------------------------------------------------------
+ *
+ * queues.c
+ *	  What waits before the server: asked for by a process of its own.  See queues.h.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "commands/dbcommands.h"
+#include "executor/spi.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "postmaster/bgworker.h"
+#include "storage/ipc.h"
+#include "tcop/tcopprot.h"
+#include "utils/float.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+#include "utils/timeout.h"
+#include "utils/timestamp.h"
+
+#include "compat.h"
+#include "guc.h"
+#include "resource/background.h"
+#include "resource/budgets.h"
+#include "resource/queues.h"
+
+/* A report is good for so many periods; what a query may take, but for its connections. */
+#define GOOD_PERIODS	3
+#define QUERY_MS		10000
+
+/* A process that has ended by itself, or could not be started. */
+#define RETRY_MS		5000
+
+static inline bool
+is_wanted(void)
+{
+	return anago_balancer_on && anago_balancer_queues[0] != '\0';
+}
+
+static void
+publish(const AnagoQueuesReport *report)
+{
+	SpinLockAcquire(&anago_budgets->balancer_lock);
+	anago_budgets->queues = *report;
+	SpinLockRelease(&anago_budgets->balancer_lock);
+}
+
+/* ---- the balancer's side ---- */
+
+static BackgroundWorkerHandle *process = NULL;
+
+static bool
+is_there(void)
+{
+	pid_t		pid;
+
+	return process != NULL && GetBackgroundWorkerPid(process, &pid) != BGWH_STOPPED;
+}
+
+/* (else the process would end with an error each time) */
+static bool
+database_exists(void)
+{
+	bool		exists;
+
+	SetCurrentStatementStartTimestamp();
+	StartTransactionCommand();
+	exists = OidIsValid(get_database_oid(anago_balancer_database, true));
+	CommitTransactionCommand();
+	return exists;
+}
+
+static bool
+start(void)
+{
+	BackgroundWorker worker = {
+		.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION,
+		.bgw_start_time = BgWorkerStart_ConsistentState,
+		.bgw_restart_time = BGW_NEVER_RESTART,
+		.bgw_library_name = "anago",
+		.bgw_function_name = "anago_queues_main",
+		.bgw_name = "anago queues",
+		.bgw_type = "anago queues",
+	};
+	MemoryContext old = MemoryContextSwitchTo(TopMemoryContext);
+	bool		done = RegisterDynamicBackgroundWorker(&worker, &process);
+
+	MemoryContextSwitchTo(old);
+	return done;
+}
+
+/* Once, until that has worked. */
+static void
+start_or_say(void)
+{
+	static bool said = false;
+	bool		exists = database_exists();
+	bool		started = exists && start();
+
+	if (!started && !said)
+		ereport(LOG,
+				(errmsg("anago's balancer cannot start the process that asks for queues"),
+				 exists ? errhint("Consider a greater \"max_worker_processes\".") :
+				 errdetail("There is no database \"%s\", as anago.balancer_database names it.",
+						   anago_balancer_database)));
+	said = !started;
+}
+
+void
+anago_queues_keep(void)
+{
+	static TimestampTz tried = 0;
+	TimestampTz now = GetCurrentTimestamp();
+
+	if (!is_wanted() || is_there() || !TimestampDifferenceExceeds(tried, now, RETRY_MS))
+		return;
+	tried = now;
+	if (process != NULL)
+		pfree(process);
+	process = NULL;
+	start_or_say();
+}
+
+/* It ends by itself where it is wanted no more. */
+void
+anago_queues_end(void)
+{
+	if (is_there())
+		TerminateBackgroundWorker(process);
+}
+
+AnagoQueues
+anago_queues_now(void)
+{
+	AnagoQueues none = {0};
+	AnagoQueues unknown = {0, get_float8_nan(), get_float8_nan()};
+	AnagoQueuesReport report;
+
+	if (!is_wanted())
+		return none;
+	SpinLockAcquire(&anago_budgets->balancer_lock);
+	report = anago_budgets->queues;
+	SpinLockRelease(&anago_budgets->balancer_lock);
+	if (report.at == 0 ||
+		TimestampDifferenceExceeds(report.at, GetCurrentTimestamp(),
+								   GOOD_PERIODS * anago_balancer_period))
+		return unknown;
+	return (AnagoQueues) {report.n, report.waiting, report.variance};
+}
+
+/* ---- the process: one query ---- */
+
+/* A comment may end the query. */
+static char *
+whole_query(void)
+{
+	return psprintf("SELECT count(n)::float8, coalesce(sum(n), 0), coalesce(var_pop(n), 0) "
+					"FROM (SELECT greatest(n::float8, 0) AS n FROM (%s\n) AS q(n)) AS q",
+					anago_balancer_queues);
+}
+
+static double
+column(int i)
+{
+	bool		isnull;
+
+	return DatumGetFloat8(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, i,
+										&isnull));
+}
+
+/* Raises an error if that cannot be had. */
+static void
+ask(void)
+{
+	AnagoQueuesReport report = {.pid = MyProcPid};
+
+	SetCurrentStatementStartTimestamp();
+	StartTransactionCommand();
+	pgstat_report_activity(STATE_RUNNING, anago_balancer_queues);
+	SPI_connect();
+	PushActiveSnapshot(GetTransactionSnapshot());
+	enable_timeout_after(STATEMENT_TIMEOUT, QUERY_MS);
+	if (SPI_execute(whole_query(), true, 0) != SPI_OK_SELECT || SPI_processed != 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_SYNTAX_ERROR),
+				 errmsg("it is no query")));
+	disable_timeout(STATEMENT_TIMEOUT, false);
+	report.n = (int) column(1);
+	report.waiting = column(2);
+	report.variance = column(3);
+	SPI_finish();
+	PopActiveSnapshot();
+	CommitTransactionCommand();
+	pgstat_report_activity(STATE_IDLE, NULL);
+	report.at = GetCurrentTimestamp();
+	publish(&report);
+}
+
+/* Once, until it is another one. */
+static void
+say_failed(const ErrorData *error)
+{
+	static char said[1024] = "";
+
+	if (error == NULL || strncmp(said, error->message, sizeof(said) - 1) != 0)
+	{
+		if (error != NULL)
+			ereport(LOG,
+					(errmsg("anago's balancer cannot see what waits: %s", error->message),
+					 error->detail != NULL ? errdetail_internal("%s", error->detail) : 0,
+					 errhint("Cores stay where they are until it can. See anago.balancer_queues, a query in database \"%s\".",
+							 anago_balancer_database)));
+		else if (said[0] != '\0')
+			ereport(LOG, (errmsg("anago's balancer sees again what waits")));
+		strlcpy(said, error != NULL ? error->message : "", sizeof(said));
+	}
+}
+
+static void
+try(MemoryContext context)
+{
+	ErrorData  *error = NULL;
+
+	PG_TRY();
+	{
+		ask();
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
+		disable_all_timeouts(false);
+		AbortCurrentTransaction();
+		pgstat_report_activity(STATE_IDLE, NULL);
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(context);
+	say_failed(error);
+	MemoryContextReset(context);
+}
+
+/* ---- the process ---- */
+
+/* before_shmem_exit callback */
+static void
+end_process(int code, Datum arg)
+{
+	AnagoQueuesReport nothing = {0};
+
+	publish(&nothing);
+}
+
+/* A superuser's session: what its query calls has to be named with a schema. */
+static void
+set_up(void)
+{
+	static const char *const settings[][2] = {
+		{"search_path", "pg_catalog"},
+		{"default_transaction_read_only", "on"},
+		{"anago.enable", "off"},
+		{"max_parallel_workers_per_gather", "0"}
+	};
+
+	for (int i = 0; i < lengthof(settings); i++)
+		SetConfigOption(settings[i][0], settings[i][1], PGC_SUSET, PGC_S_OVERRIDE);
+}
+
+void
+anago_queues_main(Datum arg)
+{
+	static uint32 event = 0;
+	AnagoQueuesReport nothing = {.pid = MyProcPid};
+	MemoryContext context;
+	char	   *database;
+
+	anago_background_begin(true, anago_balancer_database);
+	pqsignal(SIGTERM, die);		/* also in the middle of a query */
+	context = AllocSetContextCreate(TopMemoryContext, "anago queues", ALLOCSET_SMALL_SIZES);
+	database = MemoryContextStrdup(TopMemoryContext, anago_balancer_database);
+	before_shmem_exit(end_process, (Datum) 0);
+	publish(&nothing);
+	set_up();
+	MemoryContextSwitchTo(context);
+	while (is_wanted() && strcmp(database, anago_balancer_database) == 0)
+	{
+		try(context);
+		anago_background_sleep(anago_balancer_period,
+							   anago_wait_event(&event, "AnagoBalancer"));
+	}
+	proc_exit(0);
+}
