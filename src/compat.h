@@ -249,6 +249,7 @@ anago_backend_status(int number)
 
 #include "access/heapam.h"
 #include "access/nbtree.h"
+#include "access/tableam.h"
 #include "commands/explain.h"
 #include "executor/executor.h"
 #include "storage/bufmgr.h"
@@ -259,6 +260,25 @@ anago_backend_status(int number)
 #include "commands/explain_format.h"
 #include "commands/explain_state.h"
 #endif
+
+/* 19: a descriptor that was put together says so; a scan has flags. */
+static inline void
+anago_tupdesc_finalize(TupleDesc desc)
+{
+#if PG_VERSION_NUM >= 190000
+	TupleDescFinalize(desc);
+#endif
+}
+
+static inline TableScanDesc
+anago_table_beginscan(Relation rel, Snapshot snapshot)
+{
+#if PG_VERSION_NUM >= 190000
+	return table_beginscan(rel, snapshot, 0, NULL, 0);
+#else
+	return table_beginscan(rel, snapshot, 0, NULL);
+#endif
+}
 
 /* 17: where a test can stop us; 18: with an argument. */
 #if PG_VERSION_NUM >= 180000

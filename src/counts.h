@@ -112,7 +112,12 @@ typedef struct AnagoCountDesc
 	COUNT(index_only) \
 	COUNT(heap_fetches, IN_STEP("Heap Fetches", "  Heap Fetches: "), .late = true) \
 	COUNT(pruned, IN_STEP("Tables Pruned", "  Tables Pruned: "), .late = true) \
-	COUNT(rows, IN_STEP("Rows", "  Rows: "))
+	COUNT(rows, IN_STEP("Rows", "  Rows: ")) \
+	COUNT(turns, .property = "Turns into Hash") \
+	COUNT(turned_after, .property = "Probes before Hash") \
+	COUNT(hash_rows, .property = "Hash Rows") \
+	COUNT(hash_kb, .unit = ANAGO_UNIT_KB, .property = "Hash Memory") \
+	COUNT(turns_failed, .property = "Hashes Too Large")
 
 #define ANAGO_COUNT_FIELD(name, ...)	int64 name;
 
@@ -151,6 +156,12 @@ typedef struct AnagoCounts
  *		pruned				of several tables, those that rows were not probed
  *							for in; < 0: there is one table
  *		filtered, rows		rows removed by filters; rows that went on
+ *		turns				processes in which the step has turned into a hash join
+ *							(ops/btree/turn.h),
+ *		turned_after		after so many rows, that were probed for,
+ *		hash_rows, hash_kb	with tables of so many rows, and their size in kB;
+ *		turns_failed		in which a table was too large for that.  Any of them
+ *							< 0: not to be shown
  */
 typedef struct AnagoStepCounts
 {

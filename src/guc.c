@@ -41,9 +41,11 @@ int			anago_balancer_period = 1000;
 double		anago_balancer_queue_variance = 8.0;
 char	   *anago_balancer_queues = "";
 bool		anago_debug_force = false;
+int			anago_debug_turn_after = 0;
 int			anago_dive_pages = 16;
 bool		anago_enable = false;
 bool		anago_guard_on = false;
+bool		anago_hash_fallback = true;
 double		anago_io_gain = 0.0;
 int			anago_io_method = ANAGO_IO_AUTO;
 int			anago_max_inflight_reads = 256;
@@ -262,6 +264,12 @@ define_user_settings(void)
 							 &anago_enable, false,
 							 PGC_USERSET, GUC_EXPLAIN, NULL, assign_enable, NULL);
 
+	DefineCustomBoolVariable("anago.hash_fallback",
+							 "Lets a join by index turn into a hash join while it runs.",
+							 "Where many more rows come than were expected.",
+							 &anago_hash_fallback, true,
+							 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
+
 	DefineCustomRealVariable("anago.io_gain",
 							 "Sets how many random page reads the planner takes to overlap.",
 							 "The cost of waiting for random pages is divided by this number. Zero goes by what is known of the device.",
@@ -457,6 +465,12 @@ define_test_settings(void)
 							 NULL,
 							 &anago_debug_force, false,
 							 PGC_SUSET, GUC_EXPLAIN | GUC_NOT_IN_SAMPLE, NULL, assign_debug_force, NULL);
+
+	DefineCustomIntVariable("anago.debug_turn_after",
+							"Has every join by index turn into a hash join after so many rows.",
+							"Zero means when that pays.",
+							&anago_debug_turn_after, 0, 0, PG_INT32_MAX,
+							PGC_SUSET, GUC_EXPLAIN | GUC_NOT_IN_SAMPLE, NULL, NULL, NULL);
 
 	DefineCustomIntVariable("anago.sim_delay",
 							"Sets for how many polls at most a simulated read is on its way.",

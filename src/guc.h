@@ -81,9 +81,11 @@ extern PGDLLIMPORT int anago_balancer_period;	/* ms */
 extern PGDLLIMPORT double anago_balancer_queue_variance;
 extern PGDLLIMPORT char *anago_balancer_queues; /* a query, or empty */
 extern PGDLLIMPORT bool anago_debug_force;
+extern PGDLLIMPORT int anago_debug_turn_after;	/* rows; 0: when it pays */
 extern PGDLLIMPORT int anago_dive_pages;	/* 0: statistics alone */
 extern PGDLLIMPORT bool anago_enable;
 extern PGDLLIMPORT bool anago_guard_on;
+extern PGDLLIMPORT bool anago_hash_fallback;
 extern PGDLLIMPORT double anago_io_gain;	/* 0: as the device is known */
 extern PGDLLIMPORT int anago_io_method;
 extern PGDLLIMPORT int anago_max_inflight_reads;

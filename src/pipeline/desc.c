@@ -19,6 +19,7 @@
  *				[STEP_MEMBERS]		lists like this one
  *				[STEP_LEVELS]		one list for each level of pruning
  *				[STEP_OTHERS]		members that are in none
+ *				[STEP_TURN]			AnagoTurnDesc
  *			[PRIVATE_FILLERS]	AnagoColumnDesc.step of each column
  *			[PRIVATE_ATTNOS]	AnagoColumnDesc.attno of each column
  *			[PRIVATE_OPERATORS]	a String, or nothing: AnagoPipelineDesc.operators
@@ -74,7 +75,8 @@ enum
 	STEP_FILLED_FROM,
 	STEP_MEMBERS,
 	STEP_LEVELS,
-	STEP_OTHERS
+	STEP_OTHERS,
+	STEP_TURN
 };
 
 enum
@@ -95,6 +97,23 @@ write_level(const AnagoPruneLevel *level)
 {
 	return list_make5(list_make3_int(level->relid, level->is_root, level->per_row),
 					  level->relids, level->members, level->levels, level->steps);
+}
+
+static List *
+write_turn(const AnagoTurnDesc *turn)
+{
+	return list_make5_int(turn->pages, turn->per_probe, turn->per_entry,
+						  turn->kilobytes, turn->early_filter);
+}
+
+static void
+read_turn(AnagoTurnDesc *turn, const List *numbers)
+{
+	turn->pages = list_nth_int(numbers, 0);
+	turn->per_probe = list_nth_int(numbers, 1);
+	turn->per_entry = list_nth_int(numbers, 2);
+	turn->kilobytes = list_nth_int(numbers, 3);
+	turn->early_filter = list_nth_int(numbers, 4) != 0;
 }
 
 static List *
@@ -138,7 +157,8 @@ write_step(const AnagoStepDesc *step)
 	result = lappend(result, step->attnos);
 	result = lappend(result, members);
 	result = lappend(result, levels);
-	return lappend(result, step->prune.others);
+	result = lappend(result, step->prune.others);
+	return lappend(result, write_turn(&step->turn));
 }
 
 static List *
@@ -264,6 +284,7 @@ read_step(AnagoStepDesc *step, const List *private, const List *exprs,
 		step->exprs[i] = list_nth(exprs, i);
 	step->attnos = list_nth(private, STEP_FILLED_FROM);
 	step->prune.others = list_nth(private, STEP_OTHERS);
+	read_turn(&step->turn, list_nth(private, STEP_TURN));
 	read_levels(&step->prune, list_nth(private, STEP_LEVELS),
 				list_nth(exprs, EXPRS_VALUES), rtoffset);
 	read_members(step, list_nth(private, STEP_MEMBERS),

@@ -153,6 +153,23 @@ typedef enum AnagoLookKind
 								 * columns are the step's */
 } AnagoLookKind;
 
+/*
+ * What a hash join would take in place of a step's probes (ops/btree/turn.c); what
+ * they take is measured in pages that are waited for, or ANAGO_TURN_PARTS of one.
+ */
+typedef struct AnagoTurnDesc
+{
+	int			pages;			/* a scan of the table, and a hash of its rows; 0:
+								 * the step stays what it is */
+	int			per_probe;		/* a descent of the index, in parts of a page, */
+	int			per_entry;		/* and a row that it finds */
+	int			kilobytes;		/* the hash table, as it is expected */
+	bool		early_filter;	/* the filter can be, and may be, evaluated on rows
+								 * that no outer row asks for */
+} AnagoTurnDesc;
+
+#define ANAGO_TURN_PARTS	1000000
+
 typedef struct AnagoStepDesc
 {
 	Index		scanrelid;		/* range table index, after setrefs; of several
@@ -174,6 +191,7 @@ typedef struct AnagoStepDesc
 	int			nmembers;		/* 0: there is one table, by one index */
 	struct AnagoStepDesc *members;
 	AnagoPruneDesc prune;
+	AnagoTurnDesc turn;
 	List	   *attnos;			/* a member's: what fills the step's columns; of an
 								 * old row: columns that are set */
 

@@ -25,6 +25,12 @@ extern void anago_describe_step(PlannerInfo *root, AnagoStepDesc *desc,
 extern void anago_describe_keys(AnagoStepDesc *desc, List *indexqual);
 
 /*
+ * turn.c: what a hash join would take in place of a described step's probes.
+ */
+extern void anago_describe_turn(PlannerInfo *root, AnagoStepDesc *desc,
+								const AnagoPathStep *step);
+
+/*
  * prune.c: describe which of an Append's tables, for which there are `members`,
  * a row can have matches in.
  */

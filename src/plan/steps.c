@@ -300,6 +300,7 @@ anago_describe_step(PlannerInfo *root, AnagoStepDesc *desc,
 	{
 		describe_table(desc, step->ipath, strip_gate(linitial(plans), &of_table));
 		describe_arm(desc, step->found_before);
+		anago_describe_turn(root, desc, step);
 	}
 	describe_gate(desc, step, of_table, gate);
 	describe_join(root, desc, step);

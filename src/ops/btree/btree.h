@@ -51,6 +51,7 @@ typedef struct AnagoStep AnagoStep;
 typedef struct AnagoFound AnagoFound;
 typedef struct AnagoMembers AnagoMembers;
 typedef struct AnagoParts AnagoParts;
+struct AnagoJoinTable;
 
 /*
  * One row in all members of a step; see fan.h.  Probes are made one after the
@@ -161,6 +162,14 @@ struct AnagoStep
 	bool		heapkeyspace;
 	AnagoInner *inner;			/* copies of inner pages */
 
+	/* turn.h */
+	bool		may_turn;		/* into a hash join, which it has not done; in this
+								 * process: */
+	int64		rows_come;		/* rows that it has accepted, */
+	int64		pages_waited;	/* pages that its tasks have waited for, */
+	int64		tids_before;	/* and counters.tids before them */
+	struct AnagoJoinTable *table;	/* it has turned, or NULL */
+
 	Buffer		vmbuffer;		/* visibility map page used last, or none; a
 								 * member, of which there are many, keeps none */
 	AnagoVisit *visit;
@@ -183,6 +192,28 @@ anago_step_leave_map(AnagoStep *step)
 	ReleaseBuffer(step->vmbuffer);
 	step->vmbuffer = InvalidBuffer;
 }
+
+/*
+ * As ANAGO_AWAIT_PAGE, for a page of this step: one that is waited for or read in
+ * place is counted, unless another task waits for it already.
+ */
+static inline Buffer
+anago_step_page(AnagoStep *step, Relation rel, BlockNumber blkno, AnagoWaiter *waiter)
+{
+	const AnagoCounts *run = &step->op.pipeline->counters->run;
+	int64		shared = run->shared_reads;
+	int64		in_place = run->sync_reads;
+	Buffer		buf = anago_page_get(step->op.pipeline->pages, rel, blkno, waiter);
+
+	step->pages_waited += run->sync_reads - in_place +
+		(BufferIsValid(buf) ? 0 : 1) - (run->shared_reads - shared);
+	return buf;
+}
+
+#define ANAGO_AWAIT_STEP_PAGE(task, buf, step, rel, blkno) \
+	while (((buf) = anago_step_page((step), (rel), (blkno), \
+									&(task)->waiter)) == InvalidBuffer) \
+		ANAGO_SUSPEND(task, ANAGO_WAIT)
 
 /*
  * Depths of a step.  A kind of task spawns only kinds of greater depth, which

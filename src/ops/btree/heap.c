@@ -166,15 +166,14 @@ heap_run(AnagoTask *task)
 	HeapTask   *self = (HeapTask *) task;
 	AnagoProbe *probe = self->probe;
 	AnagoStep  *step = probe->step;
-	AnagoPipeline *pipeline = step->op.pipeline;
 	Buffer		buf;
 
 	ANAGO_BEGIN(task);
 	while (self->next < self->to && !probe->done)
 	{
 		ANAGO_AWAIT_NEXT(task, &step->op);
-		ANAGO_AWAIT_PAGE(task, buf, pipeline->pages, step->heap,
-						 ItemPointerGetBlockNumber(&self->matches->tids[self->next]));
+		ANAGO_AWAIT_STEP_PAGE(task, buf, step, step->heap,
+							  ItemPointerGetBlockNumber(&self->matches->tids[self->next]));
 		if (probe->done)
 		{
 			ReleaseBuffer(buf);

@@ -17,6 +17,7 @@
 #include "ops/btree/late.h"
 #include "ops/btree/leaf.h"
 #include "ops/btree/open.h"
+#include "ops/btree/turn.h"
 #include "tryopen.h"
 
 static void
@@ -126,6 +127,7 @@ anago_step_open(AnagoStep *step, const AnagoStepDesc *desc, int parts)
 	step->filter = ExecInitQual(desc->exprs[ANAGO_EXPRS_FILTER], ps);
 	step->join = ExecInitQual(desc->exprs[ANAGO_EXPRS_JOIN], ps);
 	step->other = ExecInitQual(desc->exprs[ANAGO_EXPRS_OTHER], ps);
+	anago_turn_begin(step);
 }
 
 void

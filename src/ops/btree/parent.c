@@ -170,7 +170,7 @@ anago_parent_run(AnagoTask *task)
 		anago_walk_copies(walk);
 		if (walk->blkno != InvalidBlockNumber)
 		{
-			ANAGO_AWAIT_PAGE(task, buf, pipeline->pages, step->indexrel, walk->blkno);
+			ANAGO_AWAIT_STEP_PAGE(task, buf, step, step->indexrel, walk->blkno);
 			anago_walk_page(walk, buf);
 		}
 		while (walk->blkno == InvalidBlockNumber && walk->span != NULL &&

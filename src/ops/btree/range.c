@@ -169,8 +169,8 @@ probe_run(AnagoTask *task)
 		anago_runs_begin(probe, &walk->u.next, walk->combo);
 		while (anago_runs_find(probe, &walk->u.next, walk->combo, walk->combo_end))
 		{
-			ANAGO_AWAIT_PAGE(task, buf, pipeline->pages, step->indexrel,
-							 walk->u.next.blkno);
+			ANAGO_AWAIT_STEP_PAGE(task, buf, step, step->indexrel,
+								  walk->u.next.blkno);
 			anago_runs_see(probe, &walk->u.next, buf, walk->combo, walk->combo_end);
 		}
 		if (walk->u.next.none)

@@ -31,8 +31,8 @@ right_links_run(AnagoTask *task)
 		anago_walk_copies(walk);
 		if (walk->blkno == InvalidBlockNumber)
 			break;
-		ANAGO_AWAIT_PAGE(task, buf, step->op.pipeline->pages, step->indexrel,
-						 walk->blkno);
+		ANAGO_AWAIT_STEP_PAGE(task, buf, step, step->indexrel,
+							  walk->blkno);
 		anago_walk_page(walk, buf);
 		if (anago_walk_has_matches(walk))
 			ANAGO_CALL(task, verdict, anago_fetch(walk));

@@ -134,6 +134,34 @@ has_arms_alone(const AnagoStepDesc *sd)
 	return sd->nmembers > 1 && anago_desc_ntables(sd) == 1;
 }
 
+/* In how many processes, where not in one. */
+static void
+show_processes(ExplainState *es, int64 n)
+{
+	if (n > 1)
+		appendStringInfo(es->str, ", in " INT64_FORMAT " processes", n);
+	appendStringInfoChar(es->str, '\n');
+}
+
+static void
+show_turn(ExplainState *es, const AnagoStepCounts *counts)
+{
+	if (counts->turns > 0)
+	{
+		anago_explain_indent(es);
+		appendStringInfo(es->str, "Turned into Hash: after " INT64_FORMAT " probes, "
+						 INT64_FORMAT " rows, " INT64_FORMAT "kB",
+						 counts->turned_after, counts->hash_rows, counts->hash_kb);
+		show_processes(es, counts->turns);
+	}
+	if (counts->turns_failed > 0)
+	{
+		anago_explain_indent(es);
+		appendStringInfoString(es->str, "Not Turned into Hash: too large");
+		show_processes(es, counts->turns_failed);
+	}
+}
+
 static void
 show_counts(const AnagoStepDesc *desc, bool index_only, ExplainState *es,
 			const AnagoStepCounts *counts)
@@ -142,10 +170,16 @@ show_counts(const AnagoStepDesc *desc, bool index_only, ExplainState *es,
 
 	shown.heap_fetches = index_only ? shown.tids - shown.index_only : -1;
 	shown.pruned = desc->nmembers > 0 && !has_arms_alone(desc) ? shown.pruned : -1;
+	if (shown.turns == 0)
+		shown.turns = shown.turned_after = shown.hash_rows = shown.hash_kb = -1;
+	if (shown.turns_failed == 0)
+		shown.turns_failed = -1;
 	/* rows of a table that the user may not be allowed to read are not counted */
 	if (shows_key(desc))
 		shown.tids = shown.fetched = shown.rows = -1;
 	anago_explain_step_counts(es, &shown);
+	if (es->format == EXPLAIN_FORMAT_TEXT)
+		show_turn(es, &shown);
 }
 
 static void

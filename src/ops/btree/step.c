@@ -22,6 +22,8 @@
  *	  fetch.c	the rows of a leaf's matches
  *	  heap.c	its matches in the table
  *	  probe.c	one row in one step: join types
+ *	  turn.c	a step that turns into a hash join while it runs,
+ *	  jointable.c	and its table
  *	  span.c	leaves of a wide range that are yet to be taken
  *	  leaf.c	one leaf page
  *	  matches.c	what was found on it, on its way to the heap
@@ -55,6 +57,7 @@
 #include "ops/btree/range.h"
 #include "ops/btree/show.h"
 #include "ops/btree/span.h"
+#include "ops/btree/turn.h"
 #include "ops/btree/waiting.h"
 #include "ops/ops.h"
 #include "pipeline/peers.h"
@@ -126,8 +129,13 @@ is_first_of_unit(const AnagoOp *op)
 static void
 step_adopt(AnagoOp *op, AnagoRow *row)
 {
+	AnagoStep  *step = (AnagoStep *) op;
+	AnagoProbe *probe;
+
 	op->counters.probes++;
-	anago_range_spawn(anago_probe_make((AnagoStep *) op, row));
+	probe = anago_probe_make(step, row);
+	if (!anago_turn_take(step, probe))
+		anago_range_spawn(probe);
 }
 
 static void

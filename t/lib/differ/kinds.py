@@ -19,6 +19,7 @@ from differ.randomq import Generator
 from differ.skips import Skips
 from differ.stops import Stops
 from differ.stored import Stored
+from differ.turns import Turns
 from differ.wide import Wide
 from differ.writes import Writes
 from differ.zones import Zones
@@ -28,7 +29,7 @@ USUAL_SHARE = 0.5
 USUAL = "usual"
 
 KINDS = (AllTypes, Bounds, Chains, Collations, Disjunctions, Effects, InOrder, Looks,
-         Partitions, Skips, Stops, Stored, Wide, Writes, Zones)
+         Partitions, Skips, Stops, Stored, Turns, Wide, Writes, Zones)
 
 
 def create(conn):

@@ -12,6 +12,9 @@ PLANNER_OFF = {"enable_hashjoin": 0.6, "enable_mergejoin": 0.6,
 OPERATORS = ("", "", "", "range=right_links", "heap_visit=by_row",
              "range=right_links, heap_visit=by_row")
 
+# Rows after which a join by index turns into a hash join; 0: when that pays.
+TURN_AFTER = (0, 0, 1, 7, 100)
+
 INFLIGHT = (1, 2, 3, 4, 7, 16, 64, 256, 1024, 16384)
 
 
@@ -56,6 +59,7 @@ def anago(rng, methods, modes, method=None) -> dict:
                 modes, [5 if mode == "ooo" else 1 for mode in modes])[0],
             "anago.io_method": method or rng.choice(methods),
             "anago.max_inflight_reads": rng.choice(INFLIGHT),
+            "anago.debug_turn_after": rng.choice(TURN_AFTER),
             "anago.operators": rng.choice(OPERATORS)}
     if made["anago.io_method"] == "sim":
         made.update(simulator(rng))

@@ -1,0 +1,190 @@
+/*-------------------------------------------------------------------------
+ *
+ * turn.c
+ *	  A step that turns into a hash join while it runs.
+ *
+ * Where many more rows come than were expected, probes may take many times as
+ * long as a hash join.  So a step counts what its probes have taken, in
+ * pages that were waited for:
+ *
+ *		spent = pages + probes * per_probe + entries * per_entry
+ *
+ * and when that is what a scan of the table and a hash of its rows would have taken (the
+ * plan says how much, AnagoTurnDesc), it makes this hash table, and each row from then on
+ * finds its matches there.  How many rows are still to come nobody knows, and
+ * need not: whatever their number, the work is at most that of the better way, once
+ * more as much, and a lookup for each row.  It is the argument of renting skis or
+ * buying them (Karlin et al., "Competitive snoopy caching", 1988).
+ *
+ *		spent				|------------ probes -----------|
+ *		a hash join			|------------ scan -------------|- rows -
+ *		this step			|------------ probes -----------|------------ scan -------------|- rows -
+ *
+ * Where not all rows may be wanted (LIMIT), probes may take twice as much before.
+ *
+ * Invariants
+ *	- each outer row is a probe or looks in the table, never both: what it is
+ *	  is decided when it comes, and probes that are under way then end as such;
+ *	- a process turns once: for itself, with a table of its own, which it keeps for
+ *	  rescans.  A table that does not fit is dropped, and never tried again.
+ *
+ * The scan is not interrupted by other tasks.  Their reads stay on their way.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/nodeHash.h"
+#include "miscadmin.h"
+
+#include "guc.h"
+#include "ops/btree/jointable.h"
+#include "ops/btree/probe.h"
+#include "ops/btree/turn.h"
+
+/* What the plan counts in: parts of a page. */
+#define PARTS	ANAGO_TURN_PARTS
+
+/* By how much more is spent where not all rows may be wanted. */
+#define LIMIT_FACTOR	2
+
+typedef struct LookupTask
+{
+	AnagoTask	task;
+	AnagoProbe *probe;
+	AnagoJoinEntry *entry;		/* to be tested next, or NULL */
+} LookupTask;
+
+StaticAssertDecl(sizeof(LookupTask) <= ANAGO_TASK_SIZE, "task fits its slot");
+
+/* ---- when ---- */
+
+void
+anago_turn_begin(AnagoStep *step)
+{
+	const AnagoPipeline *pipeline = step->op.pipeline;
+	const AnagoTurnDesc *turn = &step->desc->turn;
+
+	step->may_turn = turn->pages > 0 && !step->is_member && !step->look &&
+		pipeline->order == ANAGO_ORDER_NONE &&
+		(anago_debug_turn_after > 0 ||
+		 (anago_hash_fallback && (Size) turn->kilobytes <= get_hash_memory_limit() / 1024));
+}
+
+static bool
+may_stop(const AnagoPipeline *pipeline)
+{
+	return pipeline->peers.share != NULL ? pipeline->peers.segment->quota.may_stop :
+		pipeline->may_stop;
+}
+
+static bool
+is_due(const AnagoStep *step)
+{
+	const AnagoTurnDesc *turn = &step->desc->turn;
+	int64		spent;
+	int64		enough;
+
+	if (anago_debug_turn_after > 0)
+		return step->rows_come > anago_debug_turn_after;
+	spent = step->pages_waited * PARTS + step->rows_come * turn->per_probe +
+		(step->op.counters.tids - step->tids_before) * turn->per_entry;
+	enough = (int64) turn->pages * PARTS;
+	return spent >= enough &&
+		(!may_stop(step->op.pipeline) || spent >= LIMIT_FACTOR * enough);
+}
+
+static void
+count_turn(AnagoStep *step)
+{
+	AnagoStepCounts *counters = &step->op.counters;
+
+	counters->turns++;
+	counters->turned_after += step->rows_come - 1;
+	counters->hash_rows += anago_jointable_rows(step->table);
+	counters->hash_kb += (anago_jointable_size(step->table) + 1023) / 1024;
+}
+
+/* True: the step has turned. */
+static bool
+turn(AnagoStep *step, const AnagoProbe *probe)
+{
+	AnagoJoinTable *table;
+
+	step->may_turn = false;
+	table = anago_jointable_prepare(step);
+	if (table == NULL)
+		return false;
+	if (!anago_jointable_build(table, &probe->keys, get_hash_memory_limit()))
+	{
+		anago_jointable_free(table);
+		step->op.counters.turns_failed++;
+		return false;
+	}
+	step->table = table;
+	count_turn(step);
+	return true;
+}
+
+/* ---- lookups ---- */
+
+static AnagoVerdict
+lookup_run(AnagoTask *task)
+{
+	LookupTask *self = (LookupTask *) task;
+	AnagoProbe *probe = self->probe;
+	AnagoStep  *step = probe->step;
+	AnagoPipeline *pipeline = step->op.pipeline;
+	const AnagoJoinEntry *entry;
+
+	ANAGO_BEGIN(task);
+	while (self->entry != NULL && !probe->done)
+	{
+		ANAGO_AWAIT_NEXT(task, &step->op);
+		CHECK_FOR_INTERRUPTS();
+		entry = self->entry;
+		self->entry = anago_jointable_next(entry);
+		anago_row_bind(pipeline, probe->row);
+		if (anago_jointable_match(step->table, entry, probe) && anago_probe_match(probe))
+			ANAGO_PASS_ON(task, &step->op, probe->row);
+	}
+	if (anago_probe_is_unmatched(probe))
+	{
+		ANAGO_AWAIT_NEXT(task, &step->op);
+		if (anago_probe_unmatched(probe))
+			ANAGO_PASS_ON(task, &step->op, probe->row);
+	}
+	anago_probe_release(probe);
+	ANAGO_END(task);
+}
+
+static const AnagoTaskOps lookup_ops = {"hash lookup", lookup_run};
+
+static void
+spawn_lookup(AnagoProbe *probe)
+{
+	AnagoStep  *step = probe->step;
+	LookupTask *self = (LookupTask *) anago_sched_spawn(step->op.pipeline->sched, &lookup_ops,
+														ANAGO_DEPTH_PROBE(step));
+
+	probe->tasks++;
+	self->probe = probe;
+	self->entry = anago_jointable_find(step->table, probe);
+}
+
+bool
+anago_turn_take(AnagoStep *step, AnagoProbe *probe)
+{
+	if (step->may_turn)
+	{
+		if (step->rows_come++ == 0)
+			step->tids_before = step->op.counters.tids;
+		/* the table is built with values that something can match */
+		if (probe->keys.ncombos > 0 && is_due(step))
+			turn(step, probe);
+	}
+	if (step->table == NULL)
+		return false;
+	spawn_lookup(probe);
+	return true;
+}
