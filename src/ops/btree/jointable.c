@@ -508,12 +508,14 @@ make_buckets(AnagoJoinTable *table)
 bool
 anago_jointable_build(AnagoJoinTable *table, const AnagoKeyValues *values, Size limit)
 {
+	MemoryContext old = MemoryContextSwitchTo(table->step->op.pipeline->whole);
 	bool		fits;
 
 	Assert(values->ncombos > 0 && table->nentries == 0);
 	table->values = values;
 	fits = read_table(table, limit);
 	table->values = NULL;
+	MemoryContextSwitchTo(old);
 	if (fits)
 		make_buckets(table);
 	return fits;
