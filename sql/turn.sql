@@ -149,8 +149,19 @@ reset role;
 select count(*) from t_outer o join t_inner i on i.k = o.k where o.sel = 1 and 1 / (i.id - 400) < 5;
 select turned('select o.id, i.id, i.txt from t_outer o join t_inner i on i.k = o.k and i.v < 3 where o.sel = 1');
 
+-- cancelled while the table is read
+create function slow(v int) returns boolean language plpgsql cost 10000 immutable as $$
+begin
+	perform pg_sleep(0.01);
+	return v < 3;
+end $$;
+set statement_timeout = '400ms';
+select count(*) from t_outer o join t_inner i on i.k = o.k where o.sel = 1 and slow(i.v);
+reset statement_timeout;
+select turned('select o.id, i.id, i.txt from t_outer o join t_inner i on i.k = o.k and i.v < 3 where o.sel = 1');
+
 delete from anago_variant;
 insert into anago_variant select * from usual;
 drop table t_outer, t_inner, t_many, t_keys;
 drop role turn_reader;
-drop function turned, tells;
+drop function turned, tells, slow;
