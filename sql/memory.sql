@@ -1,6 +1,8 @@
 -- A query's tasks are bounded by the window of reads in flight, and its memory
 -- by work_mem * hash_mem_multiplier, however many and however wide its rows.
 load 'anago';
+-- its table is another matter
+set anago.hash_fallback = off;
 set anago.enable = on;
 set anago.debug_force = on;
 set max_parallel_workers_per_gather = 0;
