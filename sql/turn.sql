@@ -156,6 +156,7 @@ begin
 	return v < 3;
 end $$;
 set statement_timeout = '400ms';
+\set SHOW_CONTEXT never
 select count(*) from t_outer o join t_inner i on i.k = o.k where o.sel = 1 and slow(i.v);
 reset statement_timeout;
 select turned('select o.id, i.id, i.txt from t_outer o join t_inner i on i.k = o.k and i.v < 3 where o.sel = 1');
