@@ -520,6 +520,13 @@ anago_pages_pump(AnagoPages *pages, bool wait)
 		sleep_until_done(pages);
 }
 
+void
+anago_pages_collect(AnagoPages *pages)
+{
+	if (pages->ninflight > 0)
+		(void) reap(pages);
+}
+
 /* Are there pages that have come, and are pinned until their waiters come back? */
 static inline bool
 holds_pages(const AnagoPages *pages)

@@ -103,6 +103,9 @@ extern PGDLLEXPORT void anago_page_forget(AnagoPages *pages, AnagoWaiter *waiter
  */
 extern void anago_pages_pump(AnagoPages *pages, bool wait);
 
+/* Collect finished reads and wake their waiters, no more. */
+extern void anago_pages_collect(AnagoPages *pages);
+
 /*
  * Wait until no read is on its way, and issue none.  True, and sooner: there are pages
  * that have come and are pinned until their waiters come back.

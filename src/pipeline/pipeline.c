@@ -35,6 +35,9 @@
 #define TINY_LIMIT	(64 * 1024)
 #endif
 
+/* Looks: rows that are held for each read that may yet be put off. */
+#define HELD_FOR_A_READ		8
+
 /* --- begin --- */
 
 static void
@@ -397,6 +400,16 @@ anago_pipeline_next(AnagoPipeline *pipeline)
 	return false;
 }
 
+/*
+ * Reads that are issued together cost the kernel and the device less than one by one.
+ * With many rows held it is long until those of the latest are wanted.
+ */
+static int
+reads_to_gather(const AnagoHeld *held)
+{
+	return (int) (held->end - held->first) / HELD_FOR_A_READ;
+}
+
 bool
 anago_pipeline_look(AnagoPipeline *pipeline, bool wait)
 {
@@ -411,7 +424,7 @@ anago_pipeline_look(AnagoPipeline *pipeline, bool wait)
 	}
 	pipeline->ops[0]->kind->start(pipeline->ops[0]);
 	return wait ? anago_sched_run(pipeline->sched) :
-		anago_sched_run_ready(pipeline->sched);
+		anago_sched_run_ready(pipeline->sched, reads_to_gather(pipeline->held));
 }
 
 void

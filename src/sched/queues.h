@@ -32,7 +32,8 @@ struct AnagoSched
 	int			nlive;
 	int			nstalled;
 	int			since_poll;
-	bool		sleepless;		/* anago_sched_run_ready() */
+	bool		sleepless;		/* anago_sched_run_ready(), */
+	int			gather;			/* with that */
 	AnagoTask  *emitting;
 	AnagoTask  *running;		/* of meaning while one runs */
 	AnagoCounts *counts;

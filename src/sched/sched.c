@@ -132,8 +132,13 @@ sleep_for_page(AnagoSched *sched)
 		Assert(sched->nlive == 0 && sched->nstalled == 0);
 		return false;
 	}
-	anago_pages_pump(sched->pages, !sched->sleepless);
-	sched->since_poll = 0;
+	if (sched->sleepless && anago_pages_wanted(sched->pages) < sched->gather)
+		anago_pages_collect(sched->pages);
+	else
+	{
+		anago_pages_pump(sched->pages, !sched->sleepless);
+		sched->since_poll = 0;
+	}
 	anago_queue_unstall_all(sched);
 	return !sched->sleepless || sched->ready_depths != 0;
 }
@@ -265,11 +270,12 @@ anago_sched_run(AnagoSched *sched)
 }
 
 bool
-anago_sched_run_ready(AnagoSched *sched)
+anago_sched_run_ready(AnagoSched *sched, int gather)
 {
 	bool		emitted;
 
 	sched->sleepless = true;
+	sched->gather = Min(gather, ISSUE_BATCH);
 	emitted = anago_sched_run(sched);
 	sched->sleepless = false;
 	return emitted;

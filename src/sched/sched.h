@@ -109,8 +109,9 @@ extern bool anago_sched_run(AnagoSched *sched);
 
 /*
  * The same, but without sleeping: false also where all that lives waits for
- * pages, or for room.
+ * pages, or for room.  Fewer wanted reads than `gather` (or than a batch has, if that is
+ * less) need not be issued before it returns.
  */
-extern bool anago_sched_run_ready(AnagoSched *sched);
+extern bool anago_sched_run_ready(AnagoSched *sched, int gather);
 
 #endif							/* ANAGO_SCHED_H */
