@@ -253,6 +253,8 @@ anago_backend_status(int number)
 #include "commands/explain.h"
 #include "executor/executor.h"
 #include "storage/bufmgr.h"
+#include "storage/latch.h"
+#include "storage/proc.h"
 #if PG_VERSION_NUM >= 170000
 #include "utils/injection_point.h"
 #endif
@@ -370,6 +372,21 @@ anago_open_range_table_relation(EState *estate, Index rti)
 	return ExecGetRangeTableRelation(estate, rti, false);
 #else
 	return ExecGetRangeTableRelation(estate, rti);
+#endif
+}
+
+/* As a commit does that need not wait for its record.  18: known by its number. */
+static inline void
+anago_wake_wal_writer(void)
+{
+#if PG_VERSION_NUM >= 180000
+	ProcNumber	number = ProcGlobal->walwriterProc;
+
+	if (number != INVALID_PROC_NUMBER)
+		SetLatch(&GetPGProcByNumber(number)->procLatch);
+#else
+	if (ProcGlobal->walwriterLatch != NULL)
+		SetLatch(ProcGlobal->walwriterLatch);
 #endif
 }
 

@@ -40,6 +40,7 @@
 #include "compat.h"
 #include "guc.h"
 #include "node/ahead.h"
+#include "node/wal.h"
 #include "resource/budgets.h"
 #include "stats/stats.h"
 
@@ -439,6 +440,7 @@ next_row(AnagoAheadState *state)
 		see_leave(state, slot);
 	if (state->pipeline != NULL)
 		anago_pace_row(&state->pace);
+	anago_wal_row();
 	return slot;
 }
 

@@ -24,6 +24,7 @@
 #include "io/io.h"
 #include "node/ahead.h"
 #include "node/node.h"
+#include "node/wal.h"
 #include "resource/budgets.h"
 #include "stats/stats.h"
 
@@ -177,6 +178,8 @@ exec_scan(CustomScanState *node)
 	ProjectionInfo *projection = node->ss.ps.ps_ProjInfo;
 
 	ResetExprContext(econtext);
+	if (state->desc->rechecked)
+		anago_wal_row();
 	if (state->pipeline != NULL ? !next_of_pipeline(state) : !next_rechecked(node))
 	{
 		/* UPDATE ... WHERE CURRENT OF must find no row here */
