@@ -56,12 +56,18 @@ def once(cluster, side, script, seconds=SECONDS) -> Sample:
     return Sample(tps, cpu_seconds / (tps * seconds) * 1e6, "busy" * disturbed)
 
 
-def rounds(bench, section, script, number) -> dict:
-    """All sides in turn; {side: [Sample]}.  The first round warms up."""
+def rounds(bench, section, script, number, tables=()) -> dict:
+    """All sides in turn; {side: [Sample]}.  The first round warms up.
+
+    tables: statements that make what the script needs besides pgbench's own.
+    """
     samples = {side: [] for side in SIDES}
     names = list(SIDES)
     with bench.cluster.started(SERVER):
         prepare(bench.cluster)
+        with bench.cluster.connect(DATABASE) as conn:
+            for statement in tables:
+                conn.execute(statement)
         for round_ in range(number + 1):
             turn = round_ % len(names)
             wait_until_quiet()
@@ -70,10 +76,10 @@ def rounds(bench, section, script, number) -> dict:
                 if round_ == 0:
                     continue
                 samples[side].append(one)
-                bench.records(section, " ".join(script), side, round_,
+                bench.records(section, " ".join(map(str, script)), side, round_,
                               1 / one.tps, cpu_seconds=one.cpu_us / 1e6,
                               marks=one.marks)
-            say(f"pgbench {' '.join(script)}: round {round_} of {number}")
+            say(f"pgbench {' '.join(map(str, script))}: round {round_} of {number}")
     return samples
 
 
