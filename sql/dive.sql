@@ -222,8 +222,10 @@ insert into dv_parts select ord, pad from dv_line;
 create index on dv_parts (ord);
 vacuum analyze dv_parts;
 set enable_seqscan = off;
+set anago.residency = off;
 select anago_plan('select count(pad) from dv_parts where ord between 8000 and 12000');
 select anago_same('select * from dv_parts where ord between 8000 and 12000');
+reset anago.residency;
 reset enable_seqscan;
 set plan_cache_mode = force_generic_plan;
 -- what a generic plan does not know is a risk (risk.sql)

@@ -38,6 +38,19 @@ select * from why_of('select pad from why_a where id = 5');
 select * from why_of('select pad from why_a where a between 100 and 400 for update');
 select * from why_of('select pad from why_a where a between 100 and 400 and random() < 2');
 select * from why_of('select 1');
+-- all is cached: nothing to wait for, unless an index says that far fewer entries are found than core believes
+set anago.residency = on;
+select count(pad), count(id) from why_a, (select count(pad), count(a_id) from why_b) b;
+select * from why_of('select pad from why_a where a between 100 and 400');
+select * from why_of('select pad from why_a where a > 10');
+select relation, path, why from why_of('select count(b.pad) from why_a a join why_b b on b.a_id = a.id where a.a < 300')
+	where path is not null;
+select * from why_of('select pad from why_a where a between 100 and 400 for update');
+alter table why_b alter a_id set (n_distinct = 20);
+analyze why_b;
+select relation, path, why from why_of('select count(b.pad) from why_a a join why_b b on b.a_id = a.id where a.a < 300')
+	where path ~ 'why_b';
+set anago.residency = off;
 \set VERBOSITY terse
 -- nothing is executed, and one query is asked for
 select * from why_of('delete from why_a where a between 100 and 400');

@@ -434,6 +434,13 @@ cold_share_of_table(PlannerInfo *root, const IndexPath *ipath)
 }
 
 double
+anago_cold_relation(Oid relid, BlockNumber pages)
+{
+	return anago_debug_force || !anago_residency ? 1.0 :
+		1.0 - anago_survey_resident(relid, pages);
+}
+
+double
 anago_cold_share(PlannerInfo *root, List *ipaths)
 {
 	int			n = Min(list_length(ipaths), ANAGO_COLD_TABLES);

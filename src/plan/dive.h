@@ -13,6 +13,8 @@
 
 #include "nodes/pathnodes.h"
 
+#include "plan/answer.h"
+
 typedef struct AnagoDive
 {
 	bool		known;			/* and something else than core believes */
@@ -31,6 +33,7 @@ typedef struct AnagoDive
  */
 typedef struct AnagoStepFacts
 {
+	AnagoAnswer eligible;		/* its index path (eligible.c) */
 	Cost		io;				/* core's charge for the pages of one probe */
 	Cost		filter;			/* of a tuple: conditions that the index does not
 								 * check */
@@ -61,6 +64,9 @@ extern void anago_dive(PlannerInfo *root, const IndexPath *ipath,
  * cached: of the heap and of the index, by how many pages of each they read.
  */
 extern double anago_cold_share(PlannerInfo *root, List *ipaths);
+
+/* The same of all pages of a table or index. */
+extern double anago_cold_relation(Oid relid, BlockNumber pages);
 
 /* The same of the first so many entries of one scan; 1: it may all be to wait for. */
 extern double anago_cold_head(PlannerInfo *root, const IndexPath *ipath, double entries);

@@ -158,19 +158,24 @@ index_clauses_eligible(PlannerInfo *root, IndexPath *ipath)
 	return true;
 }
 
+/* Of a kind that can be probed by a step, whatever its conditions are. */
+bool
+anago_is_probe(const IndexPath *ipath)
+{
+	return ipath->indexinfo->relam == BTREE_AM_OID && !ipath->indexinfo->hypothetical &&
+		ipath->indexorderbys == NIL && !ipath->path.parallel_aware;
+}
+
 /* An index path, of an eligible relation, that can be a step. */
 bool
 anago_index_path_eligible(PlannerInfo *root, IndexPath *ipath)
 {
-	IndexOptInfo *index = ipath->indexinfo;
-
-	if (index->relam != BTREE_AM_OID || index->hypothetical ||
-		ipath->indexorderbys != NIL || ipath->path.parallel_aware)
+	if (!anago_is_probe(ipath))
 		return false;
 	if (ipath->path.param_info &&
 		!anago_quals_eligible(root, ipath->path.param_info->ppi_clauses))
 		return false;
-	return anago_quals_eligible(root, index->indrestrictinfo) &&
+	return anago_quals_eligible(root, ipath->indexinfo->indrestrictinfo) &&
 		index_clauses_eligible(root, ipath);
 }
 

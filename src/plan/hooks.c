@@ -12,11 +12,13 @@
  *		paths.c		AnagoScan paths, and what all AnagoPaths share
  *		arms.c		OR over several indexes: what it is made of
  *		unionpaths.c	a whole table by it
+ *		probes.c	steps that a join could be made longer by
  *		joinpaths.c	AnagoJoin paths
  *		lookpaths.c	nested loops of core's that look ahead
  *		members.c	inner sides of several tables
  *		prune.c		which of them a row can have matches in
  *		parallel.c	partial paths, for several processes
+ *		gain.c		might a step gain anything
  *		bound.c		what a join costs at least
  *		cost.c		what a pipeline costs
  *		price.c		what the work of one step costs

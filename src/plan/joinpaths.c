@@ -35,130 +35,6 @@
 #include "plan/memo.h"
 #include "plan/paths.h"
 
-/*
- * Can rows of outerrel give this path its parameters, of which it has some?  Or
- * some of them, the rest coming from further out?
- *
- * Paths of a partition are parameterized by the topmost parents of other
- * partitions until the plan is made, so that partitionwise joins fail this test.
- */
-static bool
-takes_rows_of(const Path *path, const RelOptInfo *outerrel)
-{
-	return bms_overlap(PATH_REQ_OUTER(path), outerrel->relids);
-}
-
-/* Has innerrel any path for rows of outerrel?  A cheap test. */
-static bool
-is_probed_by(const RelOptInfo *innerrel, const RelOptInfo *outerrel)
-{
-	ListCell   *lc;
-
-	foreach(lc, innerrel->pathlist)
-		if (takes_rows_of(lfirst(lc), outerrel))
-			return true;
-	return false;
-}
-
-/*
- * What a join with an Append could be made of: a step that takes rows of any
- * relation, or NULL for none.  Kept in place of all of these.
- */
-static AnagoPathStep *
-append_step(PlannerInfo *root, AppendPath *append)
-{
-	List	   *members;
-
-	if (append->path.parallel_aware || append->path.param_info == NULL ||
-		!anago_quals_eligible(root, append->path.param_info->ppi_clauses))
-		return NULL;
-	members = anago_append_members(root, append);
-	return members == NIL ? NULL :
-		anago_make_step_of_several(root, &append->path, members);
-}
-
-/* One table: each index path of it that qualifies makes a step, and each OR. */
-static List *
-table_steps(PlannerInfo *root, RelOptInfo *rel)
-{
-	List	   *result = NIL;
-	ListCell   *lc;
-
-	foreach(lc, anago_collect_index_paths(rel->pathlist))
-	{
-		IndexPath  *ipath = lfirst(lc);
-
-		if (ipath->path.param_info != NULL &&
-			anago_index_path_eligible(root, ipath))
-			result = lappend(result, anago_make_step(ipath, JOIN_INNER));
-	}
-	return list_concat(result, anago_arm_steps(root, rel));
-}
-
-/* Several tables: each Append. */
-static List *
-append_steps(PlannerInfo *root, RelOptInfo *rel)
-{
-	List	   *result = NIL;
-	ListCell   *lc;
-
-	foreach(lc, rel->pathlist)
-	{
-		AnagoPathStep *step = IsA(lfirst(lc), AppendPath) ?
-			append_step(root, lfirst(lc)) : NULL;
-
-		if (step != NULL)
-			result = lappend(result, step);
-	}
-	return result;
-}
-
-static List *
-steps_of(PlannerInfo *root, RelOptInfo *rel)
-{
-	if (anago_append_eligible(root, rel))
-		return append_steps(root, rel);
-	if (anago_rel_eligible(root, rel))
-		return table_steps(root, rel);
-	return NIL;
-}
-
-/*
- * All steps that a probe of this table could be, whichever rows it is for.
- * They are the same in all joins: a copy is made for each.
- */
-static List *
-known_steps(PlannerInfo *root, RelOptInfo *rel)
-{
-	AnagoMemo  *memo = anago_memo(root);
-	AnagoProbes *probes = &memo->probes[rel->relid];
-
-	if (!probes->known)
-	{
-		MemoryContext old = MemoryContextSwitchTo(anago_memo_context(root));
-
-		probes->steps = steps_of(root, rel);
-		probes->known = true;
-		MemoryContextSwitchTo(old);
-	}
-	return probes->steps;
-}
-
-/* Of these, the ones that take rows of outerrel. */
-static List *
-inner_candidates(PlannerInfo *root, RelOptInfo *outerrel, RelOptInfo *innerrel)
-{
-	List	   *result = NIL;
-	ListCell   *lc;
-
-	foreach(lc, known_steps(root, innerrel))
-	{
-		if (takes_rows_of(anago_step_inner(lfirst(lc)), outerrel))
-			result = lappend(result, lfirst(lc));
-	}
-	return result;
-}
-
 static List *
 append_ours(List *paths, List *pathlist)
 {
@@ -375,11 +251,21 @@ typedef struct JoinTry
 	Relids		required;		/* whose columns will be parameters */
 } JoinTry;
 
+/* Is there a gain in this step behind that outer side? */
+static bool
+may_gain(const JoinTry *join)
+{
+	return can_merge(join->outer) ||
+		anago_step_may_gain(join->root, join->inner,
+							join->outer->rows * anago_step_inner(join->inner)->total_cost);
+}
+
 /* May these two sides be joined here at all? */
 static bool
 can_join(JoinTry *join)
 {
-	return find_required_outer(join->root, join->outer, anago_step_inner(join->inner),
+	return may_gain(join) &&
+		find_required_outer(join->root, join->outer, anago_step_inner(join->inner),
 							   join->jointype, join->extra, &join->required) &&
 		(join->required == NULL || !join->partial) &&
 		(join->outer->param_info == NULL || can_merge(join->outer));
@@ -497,7 +383,8 @@ try_join(const JoinTry *join, List *pathkeys)
 
 /*
  * Of an outer side that has an order, paths with and without it.  For its order
- * alone: there is another one without, or it would not be taken otherwise.
+ * alone: there is another one without, or it would not be taken otherwise.  Where all
+ * is cached and core's plan is to be another one for its rows, none is for an order.
  */
 static void
 try_orders(JoinTry *join, bool ordered, bool order_alone)
@@ -506,7 +393,7 @@ try_orders(JoinTry *join, bool ordered, bool order_alone)
 
 	if (!can_join(join))
 		return;
-	if (ordered)
+	if (ordered && (can_merge(join->outer) || anago_step_waits(join->root, join->inner)))
 		pathkeys = order_of(join);
 	if (pathkeys != NIL)
 		try_join(join, pathkeys);
@@ -561,14 +448,15 @@ anago_add_join_paths(PlannerInfo *root, RelOptInfo *joinrel,
 		anago_why_not(root, joinrel, InvalidOid, "a right or full join, the other way round");
 		return;
 	}
-	if (!is_probed_by(innerrel, outerrel) || anago_nothing_overlaps())
+	if (!anago_is_probed_by(innerrel, outerrel) || anago_nothing_overlaps())
 		return;
-	inners = inner_candidates(root, outerrel, innerrel);
-	if (inners == NIL || !anago_join_eligible(root, joinrel) ||
+	inners = anago_inner_candidates(root, outerrel, innerrel);
+	if (inners == NIL)
+		return;
+	if (!anago_join_eligible(root, joinrel) ||
 		!anago_quals_eligible(root, extra->restrictlist))
 	{
-		anago_why_not(root, joinrel, InvalidOid,
-					  "a table or condition of it does not qualify: see the limitations");
+		anago_why_not(root, joinrel, InvalidOid, ANAGO_WHY_LIMITED);
 		return;
 	}
 	outers = outer_candidates(root, outerrel, jointype, extra->sjinfo);

@@ -12,14 +12,8 @@
 
 #include "nodes/pathnodes.h"
 
+#include "plan/answer.h"
 #include "plan/plan.h"
-
-typedef enum AnagoAnswer
-{
-	ANAGO_NOT_ASKED,
-	ANAGO_NO,
-	ANAGO_YES
-} AnagoAnswer;
 
 /* Steps that probe one relation, as AnagoPathSteps. */
 typedef struct AnagoProbes

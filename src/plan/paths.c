@@ -297,11 +297,15 @@ scan_candidates(List *ipaths)
 
 /* Indexes by which paths might matter to a table. */
 List *
-anago_worth_remaking(const RelOptInfo *rel)
+anago_worth_remaking(PlannerInfo *root, const RelOptInfo *rel)
 {
-	return rel->baserestrictinfo != NIL &&
-		(rel->pages >= ANAGO_MIN_PAGES || anago_debug_force) ?
-		mentioned_indexes(rel) : NIL;
+	List	   *indexes;
+
+	if (rel->baserestrictinfo == NIL ||
+		(rel->pages < ANAGO_MIN_PAGES && !anago_debug_force))
+		return NIL;
+	indexes = mentioned_indexes(rel);
+	return indexes != NIL && anago_indexes_may_gain(root, rel, indexes) ? indexes : NIL;
 }
 
 /*
@@ -309,7 +313,7 @@ anago_worth_remaking(const RelOptInfo *rel)
  * that are in the list but not worth trying say that none is.
  */
 static List *
-indexes_to_remake(const RelOptInfo *rel, List *ipaths)
+indexes_to_remake(PlannerInfo *root, const RelOptInfo *rel, List *ipaths)
 {
 	ListCell   *lc;
 
@@ -320,16 +324,15 @@ indexes_to_remake(const RelOptInfo *rel, List *ipaths)
 		if (ipath->path.param_info == NULL && ipath->indexclauses != NIL)
 			return NIL;
 	}
-	return anago_worth_remaking(rel);
+	return anago_worth_remaking(root, rel);
 }
 
 static AnagoPath *
-make_scan_path(PlannerInfo *root, RelOptInfo *rel, IndexPath *ipath)
+make_scan_path(PlannerInfo *root, AnagoPathStep *step)
 {
-	AnagoPathStep *step = anago_make_step(ipath, JOIN_INNER);
-	AnagoPath  *apath;
+	AnagoPath  *apath = anago_make_path(step->ipath->path.parent, NULL, list_make1(step),
+										&anago_scan_path_methods);
 
-	apath = anago_make_path(rel, NULL, list_make1(step), &anago_scan_path_methods);
 	anago_cost_scan(root, apath);
 	return apath;
 }
@@ -350,8 +353,9 @@ copy_path(const AnagoPath *apath)
  * rows in no order would have them wait for each other.
  */
 static void
-add_rechecked_path(PlannerInfo *root, RelOptInfo *rel, IndexPath *ipath)
+add_rechecked_path(PlannerInfo *root, RelOptInfo *rel, AnagoPathStep *step)
 {
+	const IndexPath *ipath = step->ipath;
 	AnagoPath  *apath;
 
 	if (ipath->path.pathtype != T_IndexScan || !anago_can_keep_order(ipath) ||
@@ -361,22 +365,23 @@ add_rechecked_path(PlannerInfo *root, RelOptInfo *rel, IndexPath *ipath)
 					  "rows are locked or changed, and cannot leave in the order of this index");
 		return;
 	}
-	apath = make_scan_path(root, rel, ipath);
+	apath = make_scan_path(root, step);
 	apath->rechecked = true;
 	anago_keep_order(root, apath, ipath->path.pathkeys, NULL);
 	anago_submit_path(root, rel, apath);
 }
 
 static void
-add_scan_path(PlannerInfo *root, RelOptInfo *rel, IndexPath *ipath)
+add_scan_path(PlannerInfo *root, RelOptInfo *rel, AnagoPathStep *step)
 {
+	const IndexPath *ipath = step->ipath;
 	bool		keeps_order = anago_order_eligible(ipath);
 	AnagoPath  *apath;
 	AnagoPath  *ordered;
 
 	if (ipath->indexclauses == NIL && !anago_debug_force && !keeps_order)
 		return;
-	apath = make_scan_path(root, rel, ipath);
+	apath = make_scan_path(root, step);
 	ordered = keeps_order ? copy_path(apath) : NULL;
 	if (ipath->indexclauses != NIL || anago_debug_force)
 	{
@@ -406,18 +411,46 @@ may_have_paths(PlannerInfo *root, RelOptInfo *rel)
 	return reason == NULL;
 }
 
+/* A path by that index, if it can be a step that might gain something. */
+static void
+add_candidate(PlannerInfo *root, RelOptInfo *rel, IndexPath *ipath)
+{
+	AnagoPathStep *step = anago_make_step(ipath, JOIN_INNER);
+
+	if (anago_is_probe(ipath) &&
+		!anago_step_may_gain(root, step, ipath->path.total_cost - ipath->path.startup_cost))
+		anago_why_not(root, rel, ipath->indexinfo->indexoid,
+					  ANAGO_WHY_CACHED);
+	else if (!anago_index_path_eligible(root, ipath))
+		anago_why_not(root, rel, ipath->indexinfo->indexoid,
+					  ANAGO_WHY_INELIGIBLE);
+	else if (anago_level_rechecked(root))
+		add_rechecked_path(root, rel, step);
+	else
+		add_scan_path(root, rel, step);
+}
+
+/* Why there is no candidate. */
+static const char *
+why_none(const RelOptInfo *rel, const List *ipaths)
+{
+	if (ipaths != NIL)
+		return "too few pages to wait for, or conditions with values of other tables only";
+	return rel->baserestrictinfo != NIL && rel->pages >= ANAGO_MIN_PAGES &&
+		mentioned_indexes(rel) != NIL ? ANAGO_WHY_CACHED :
+		"no condition or order that an index could serve";
+}
+
 void
 anago_add_scan_paths(PlannerInfo *root, RelOptInfo *rel)
 {
 	List	   *ipaths = anago_collect_index_paths(rel->pathlist);
 	List	   *candidates = scan_candidates(ipaths);
-	List	   *remake = indexes_to_remake(rel, ipaths);
+	List	   *remake = indexes_to_remake(root, rel, ipaths);
 	ListCell   *lc;
 
-	if (candidates == NIL && remake == NIL)
-		anago_why_not(root, rel, InvalidOid, ipaths == NIL ?
-					  "no condition or order that an index could serve" :
-					  "too few pages to wait for, or conditions with values of other tables only");
+	if (candidates == NIL && remake == NIL && anago_why_asked)
+		anago_why_not(root, rel, InvalidOid, why_none(rel, ipaths));
 	if ((candidates == NIL && remake == NIL) || !may_have_paths(root, rel))
 		return;
 
@@ -426,15 +459,5 @@ anago_add_scan_paths(PlannerInfo *root, RelOptInfo *rel)
 								 scan_candidates(anago_collect_index_paths(
 												 anago_remake_paths(root, rel, remake))));
 	foreach(lc, candidates)
-	{
-		IndexPath  *ipath = lfirst(lc);
-
-		if (!anago_index_path_eligible(root, ipath))
-			anago_why_not(root, rel, ipath->indexinfo->indexoid,
-						  "no B-tree, or a condition that must not be evaluated ahead of demand");
-		else if (anago_level_rechecked(root))
-			add_rechecked_path(root, rel, ipath);
-		else
-			add_scan_path(root, rel, ipath);
-	}
+		add_candidate(root, rel, lfirst(lc));
 }

@@ -119,6 +119,7 @@ extern bool anago_is_installed(void);
 extern bool anago_level_rechecked(PlannerInfo *root);
 extern bool anago_exprs_eligible(List *exprs);
 extern bool anago_rel_eligible(PlannerInfo *root, RelOptInfo *rel);
+extern bool anago_is_probe(const IndexPath *ipath);
 extern bool anago_index_path_eligible(PlannerInfo *root, IndexPath *ipath);
 extern bool anago_operators_keep_order(void);
 extern bool anago_can_keep_order(const IndexPath *ipath);
@@ -145,7 +146,7 @@ extern void anago_force_cost(AnagoPath *path);
 extern void anago_submit_path(PlannerInfo *root, RelOptInfo *rel, AnagoPath *path);
 extern void anago_drop_core_paths(RelOptInfo *rel);
 extern void anago_add_scan_paths(PlannerInfo *root, RelOptInfo *rel);
-extern List *anago_worth_remaking(const RelOptInfo *rel);
+extern List *anago_worth_remaking(PlannerInfo *root, const RelOptInfo *rel);
 extern List *anago_remake_paths(PlannerInfo *root, RelOptInfo *rel, List *indexes);
 
 /* arms.c: the OR of a bitmap scan, alone or with other conditions; or NULL */
@@ -180,6 +181,13 @@ extern List *anago_arm_steps(PlannerInfo *root, RelOptInfo *rel);
 extern void anago_add_union_paths(PlannerInfo *root, RelOptInfo *rel);
 extern bool anago_is_union(const Path *path);
 
+/* probes.c: has innerrel any path for rows of outerrel?  A cheap test. */
+extern bool anago_is_probed_by(const RelOptInfo *innerrel, const RelOptInfo *outerrel);
+
+/* As AnagoPathSteps, those that qualify, and that might gain something. */
+extern List *anago_inner_candidates(PlannerInfo *root, RelOptInfo *outerrel,
+									RelOptInfo *innerrel);
+
 /* joinpaths.c */
 extern void anago_add_join_paths(PlannerInfo *root, RelOptInfo *joinrel,
 								 RelOptInfo *outerrel, RelOptInfo *innerrel,
@@ -205,10 +213,21 @@ extern bool anago_submit_partial_path(PlannerInfo *root, RelOptInfo *rel,
 extern bool anago_nothing_overlaps(void);
 
 /*
- * price.c.  Could this scan cost less than core's?  A cheap test, so that lookups of a
+ * gain.c.  Could this scan cost less than core's?  A cheap test, so that lookups of a
  * few rows are planned as fast as without anago.
  */
 extern bool anago_scan_may_gain(const IndexPath *ipath);
+
+/* Has a step anything to wait for? */
+extern bool anago_step_waits(PlannerInfo *root, const AnagoPathStep *step);
+
+/* Or far fewer rows to find than core believes?  All that it does costs core this much. */
+extern bool anago_step_may_gain(PlannerInfo *root, const AnagoPathStep *step,
+								Cost cost);
+
+/* And those of core's paths by these indexes that a full scan has won against? */
+extern bool anago_indexes_may_gain(PlannerInfo *root, const RelOptInfo *rel,
+								   const List *indexes);
 
 /* cost.c */
 extern void anago_cost_scan(PlannerInfo *root, AnagoPath *path);
@@ -319,6 +338,13 @@ anago_why_used(const AnagoPath *apath)
 	if (anago_why_asked)
 		anago_note_used(apath);
 }
+
+#define ANAGO_WHY_CACHED \
+	"the table and the index are cached: there is nothing to wait for"
+#define ANAGO_WHY_LIMITED \
+	"a table or condition of it does not qualify: see the limitations"
+#define ANAGO_WHY_INELIGIBLE \
+	"no B-tree, or a condition that must not be evaluated ahead of demand"
 
 /* There is none for a relation, or none by this index; InvalidOid: by any. */
 static inline void

@@ -99,17 +99,6 @@ visit_cpu(const IndexPath *ipath, const ScanIo *io, double random_page,
 	return anago_again_cpu(visits, pages) + anago_copied_again(visits, pages);
 }
 
-bool
-anago_scan_may_gain(const IndexPath *ipath)
-{
-	const Path *path = &ipath->path;
-	double		random_page;
-
-	anago_page_costs(path->parent, &random_page, NULL);
-	return path->total_cost - path->startup_cost >
-		random_page * (ANAGO_SETUP_PAGES + ANAGO_DEPENDENT_READS);
-}
-
 /* A scan that finds so many tuples. */
 static AnagoPrice
 price_scan(const AnagoPathStep *step, Cost cpu, const ScanIo *io, double tuples,

@@ -177,7 +177,7 @@ anago_add_union_paths(PlannerInfo *root, RelOptInfo *rel)
 		return;
 	ors = collect_ors(rel->pathlist);
 	if (ors == NIL)
-		indexes = anago_worth_remaking(rel);
+		indexes = anago_worth_remaking(root, rel);
 	if (indexes != NIL)
 		ors = collect_ors(anago_remake_paths(root, rel, indexes));
 	foreach(lc, ors)

@@ -1,0 +1,91 @@
+/*-------------------------------------------------------------------------
+ *
+ * gain.c
+ *	  Might a step gain anything?  Asked before a path is made of it.
+ *
+ * Where a table and an index are cached our path costs what core's costs but for
+ * a token, and so little is won by it that planning it costs a small query
+ * more.  So there is none, unless the index says that far fewer entries are found
+ * than core believes: then core's plan may be another one, which takes longer.
+ *
+ * A step that gains nothing by itself is made all the same where it makes a
+ * pipeline longer.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "optimizer/optimizer.h"
+#include "parser/parsetree.h"
+
+#include "plan/memo.h"
+#include "plan/price.h"
+#include "plan/waits.h"
+
+/* Of the pages of a step, a share that need not be waited for: one of a sample is more. */
+#define NEXT_TO_NONE		0.01
+
+/* Of the entries that core believes in, those that are found: of fewer, plans may differ. */
+#define FAR_FEWER			0.5
+
+bool
+anago_scan_may_gain(const IndexPath *ipath)
+{
+	const Path *path = &ipath->path;
+	double		random_page;
+
+	anago_page_costs(path->parent, &random_page, NULL);
+	return path->total_cost - path->startup_cost >
+		random_page * (ANAGO_SETUP_PAGES + ANAGO_DEPENDENT_READS);
+}
+
+/*
+ * Does the index say that there are far fewer entries than core believes?  What was
+ * asked before holds for all joins.
+ */
+static bool
+finds_fewer(PlannerInfo *root, const AnagoPathStep *step, Cost cost)
+{
+	AnagoStepFacts *facts = step->facts;
+	AnagoDive	dive;
+
+	if (!facts->dived)
+		anago_dive(root, step->ipath, facts, cost, NULL, &dive);
+	return facts->dived && facts->dive.known && facts->dive.ratio < FAR_FEWER;
+}
+
+bool
+anago_step_waits(PlannerInfo *root, const AnagoPathStep *step)
+{
+	return anago_step_cold(root, step) > NEXT_TO_NONE;
+}
+
+bool
+anago_step_may_gain(PlannerInfo *root, const AnagoPathStep *step, Cost cost)
+{
+	if (anago_step_waits(root, step))
+		return true;
+	return step->several ? step->has_arms : finds_fewer(root, step, cost);
+}
+
+/*
+ * Where a full scan has won and nothing is waited for, core's estimates would have to be
+ * far off for an index to be better.
+ */
+bool
+anago_indexes_may_gain(PlannerInfo *root, const RelOptInfo *rel, const List *indexes)
+{
+	ListCell   *lc;
+
+	if (anago_cold_relation(planner_rt_fetch(rel->relid, root)->relid, rel->pages) >
+		NEXT_TO_NONE)
+		return true;
+	foreach(lc, indexes)
+	{
+		const IndexOptInfo *index = lfirst_node(IndexOptInfo, lc);
+
+		if (anago_cold_relation(index->indexoid, index->pages) > NEXT_TO_NONE)
+			return true;
+	}
+	return false;
+}
