@@ -388,7 +388,8 @@ CREATE FUNCTION anago_balancer(
 	OUT olap_iowait double precision,
 	OUT inflight_limit integer,
 	OUT process_limit integer,
-	OUT placed integer
+	OUT placed integer,
+	OUT grouped integer
 )
 RETURNS record
 AS 'MODULE_PATHNAME', 'anago_balancer'
@@ -450,6 +451,8 @@ COMMENT ON COLUMN anago_balancer.process_limit IS
 	'processes of these queries that may work at once, one of each at least; NULL: no limit of the balancer''s';
 COMMENT ON COLUMN anago_balancer.placed IS
 	'processes that run on CPUs of their class';
+COMMENT ON COLUMN anago_balancer.grouped IS
+	'processes that are in the control group of their class';
 
 REVOKE ALL ON FUNCTION anago_balancer() FROM PUBLIC;
 REVOKE ALL ON anago_balancer FROM PUBLIC;

@@ -30,6 +30,7 @@
 
 bool		anago_ahead = true;
 char	   *anago_balancer_actuators = "budgets";
+char	   *anago_balancer_cgroup = "";
 char	   *anago_balancer_database = "postgres";
 double		anago_balancer_freshness = 0.85;
 double		anago_balancer_olap_cpu = 0.8;
@@ -424,10 +425,16 @@ define_balancer_settings(void)
 							 PGC_SIGHUP, 0, NULL, NULL, NULL);
 
 	DefineCustomStringVariable("anago.balancer_actuators",
-							   "Selects what the balancer does: \"budgets\" of queries, \"affinity\" of processes.",
+							   "Selects what the balancer does: \"budgets\" of queries, \"affinity\" and \"cgroup\" of processes.",
 							   NULL,
 							   &anago_balancer_actuators, "budgets",
 							   PGC_SIGHUP, GUC_LIST_INPUT, anago_actuators_check, NULL, NULL);
+
+	DefineCustomStringVariable("anago.balancer_cgroup",
+							   "Sets the directory in which the balancer has a control group for each class of work.",
+							   "Of version 2, delegated to the server's account.",
+							   &anago_balancer_cgroup, "",
+							   PGC_SIGHUP, 0, anago_cgroup_check, NULL, NULL);
 
 	DefineCustomStringVariable("anago.balancer_database",
 							   "Sets the database in which the balancer asks for the queues before the server.",

@@ -70,6 +70,7 @@ typedef enum AnagoNuma
 
 extern PGDLLIMPORT bool anago_ahead;
 extern PGDLLIMPORT char *anago_balancer_actuators;
+extern PGDLLIMPORT char *anago_balancer_cgroup;
 extern PGDLLIMPORT char *anago_balancer_database;
 extern PGDLLIMPORT double anago_balancer_freshness;
 extern PGDLLIMPORT double anago_balancer_olap_cpu;

@@ -102,7 +102,7 @@ for my $wrong (['anago.balancer_period', '50ms'], ['anago.balancer_freshness', '
 like(($node->psql('postgres', "alter system set anago.balancer_oltp = 'user:app'"))[2],
 	qr/"user:app" is not role:NAME or application_name:NAME/, 'refused: no such kind of name');
 like(($node->psql('postgres', "alter system set anago.balancer_actuators = 'budgets,magic'"))[2],
-	qr/"magic" is not one of "budgets" and "affinity"/, 'refused: no such actuator');
+	qr/"magic" is not one of "budgets", "affinity" and "cgroup"/, 'refused: no such actuator');
 like(($node->psql('postgres', 'set anago.balancer = on'))[2], qr/cannot be changed now/, 'not for a session');
 $node->append_conf('postgresql.conf', "anago.balancer_period = '99ms'\n");
 seen('alter system reset anago.balancer_period');

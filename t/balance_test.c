@@ -123,9 +123,13 @@ check_two_cores(void)
 		  "one process and few reads for queries (%d, %d)", limits.processes, limits.reads);
 	limits = limits_of(&balance, &quiet);
 	claim(limits.processes == 0 && limits.reads == 0, "without transactions no limit");
+	claim(anago_balance_quota(&balance, OLTP) == 15 / 8.0 && anago_balance_quota(&balance, OLAP) == 1 / 8.0,
+		  "quotas are the cores of each");
 	live(&balance, &quiet, 20);
 	claim(balance.state == ANAGO_HTAL_FAVOUR_OLAP && balance.of.of[OLAP] == 15,
 		  "nothing waits: queries have all but the last part");
+	claim(anago_balance_quota(&balance, OLTP) == 0 && anago_balance_quota(&balance, OLAP) == 0,
+		  "without transactions no quotas");
 	limits = limits_of(&balance, &crowded);
 	claim(limits.processes == 2 && limits.reads == MOST_READS * 15 / 16,
 		  "and two processes (%d, %d)", limits.processes, limits.reads);

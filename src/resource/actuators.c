@@ -15,7 +15,8 @@
 
 static const AnagoActuator *const actuators[] = {
 	&anago_actuator_budgets,
-	&anago_actuator_affinity
+	&anago_actuator_affinity,
+	&anago_actuator_cgroup
 };
 
 static bool is_on[lengthof(actuators)];
@@ -38,7 +39,7 @@ want_actuator(void *wanted, const char *name)
 
 	if (i < 0)
 	{
-		GUC_check_errdetail("\"%s\" is not one of \"budgets\" and \"affinity\".", name);
+		GUC_check_errdetail("\"%s\" is not one of \"budgets\", \"affinity\" and \"cgroup\".", name);
 		return false;
 	}
 	((bool *) wanted)[i] = true;

@@ -207,13 +207,26 @@ share_of(double all, double share)
 	return n > 1 ? n : 1;
 }
 
+/* (a comparison with what is not known is false) */
+static bool
+has_transactions(const AnagoBalance *balance)
+{
+	return balance->transactions >= ANAGO_BALANCE_LEAST;
+}
+
+double
+anago_balance_quota(const AnagoBalance *balance, int class)
+{
+	return has_transactions(balance) ? anago_balance_cores(balance, class) : 0;
+}
+
 AnagoBalanceLimits
 anago_balance_limits(const AnagoBalance *balance, int most_reads)
 {
 	AnagoBalanceLimits limits = {0, 0};
 	double		share = anago_balance_cores(balance, ANAGO_HTAL_OLAP) / balance->ncpus;
 
-	if (!(balance->transactions >= ANAGO_BALANCE_LEAST))
+	if (!has_transactions(balance))
 		return limits;
 	limits.processes = share_of(balance->ncpus, share);
 	limits.reads = share_of(most_reads, share);

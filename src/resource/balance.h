@@ -106,4 +106,7 @@ extern double anago_balance_cores(const AnagoBalance *balance, int class);
 extern AnagoBalanceLimits anago_balance_limits(const AnagoBalance *balance,
 											   int most_reads);
 
+/* While there are transactions, a class may use so many cores; 0: any number. */
+extern double anago_balance_quota(const AnagoBalance *balance, int class);
+
 #endif							/* ANAGO_BALANCE_H */

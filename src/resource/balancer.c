@@ -265,7 +265,8 @@ report(const AnagoBalanceSeen *seen, const AnagoHtalThresholds *by)
 		.transactions = balance.transactions,
 		.queues = seen->queues,
 		.queueing_before = seen->queueing_before,
-		.placed = anago_affinity_placed()
+		.placed = anago_affinity_placed(),
+		.grouped = anago_cgroup_grouped()
 	};
 
 	for (int i = 0; i < ANAGO_HTAL_CLASSES; i++)

@@ -20,7 +20,7 @@
 
 PG_FUNCTION_INFO_V1(anago_balancer);
 
-#define COLUMNS		24
+#define COLUMNS		25
 
 /* A row as it grows. */
 typedef struct Row
@@ -124,6 +124,7 @@ anago_balancer(PG_FUNCTION_ARGS)
 	add_limit(&row, pg_atomic_read_u32(&b->governors[ANAGO_BALANCER].reads));
 	add_limit(&row, pg_atomic_read_u32(&b->governors[ANAGO_BALANCER].processes));
 	add(&row, Int32GetDatum(report.placed), report.at == 0);
+	add(&row, Int32GetDatum(report.grouped), report.at == 0);
 	Assert(row.n == tupdesc->natts);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(tupdesc, row.values, row.nulls)));
 }

@@ -180,7 +180,8 @@ typedef struct AnagoBalancerReport
 	double		queueing_before;
 	double		cores[ANAGO_HTAL_CLASSES];
 	int			processes[ANAGO_HTAL_CLASSES];
-	int			placed;			/* processes that have their class's CPUs */
+	int			placed;			/* processes that have their class's CPUs, */
+	int			grouped;		/* and that are in its control group */
 } AnagoBalancerReport;
 
 /* What a process of the balancer's has found to wait before the server; see queues.h. */
