@@ -118,6 +118,22 @@ like(($node->psql('postgres', 'select * from anago_balancer', extra_params => [ 
 is($node->safe_psql('postgres', 'select count(*) from anago_balancer', extra_params => [ '-U', 'watcher' ]), 1,
 	'members of pg_read_all_stats may look');
 
+# --- a catalog that somebody has for himself ---
+
+{
+	my $locker = Anago::session($node, 'anago.enable' => 'off');
+
+	$locker->query_safe('begin; lock table pg_authid in access exclusive mode');
+	seen('select pg_terminate_backend(pid) from anago_balancer');
+	becomes("state = 'starts' and pid is not null", 'roles cannot be looked up: it knows of nobody');
+	configure('anago.balancer', 'off');
+	becomes("state = 'off'", 'and is not in the way of what it is told');
+	configure('anago.balancer', 'on');
+	$locker->query_safe('rollback');
+	$locker->quit;
+	becomes("state = 'favour OLTP' and inflight_limit is not null", 'they can: it goes on');
+}
+
 # --- what becomes of it ---
 
 my $pid = seen('select pid from anago_balancer');

@@ -3,6 +3,7 @@
 
 use strict;
 use warnings FATAL => 'all';
+use Cwd qw(abs_path);
 use FindBin;
 use IPC::Run ();
 use PostgreSQL::Test::Cluster;
@@ -13,7 +14,7 @@ use Time::HiRes qw(usleep);
 require "$FindBin::RealBin/common.pl";
 require "$FindBin::RealBin/lib/watch.pl";
 
-my $tree = PostgreSQL::Test::Utils::tempdir() . '/classes';
+my $tree = abs_path(PostgreSQL::Test::Utils::tempdir()) . '/classes';
 my @classes = qw(oltp olap shipping);
 
 my $node = Anago::new_server('cgroup',
@@ -118,6 +119,7 @@ eventually(sub { (processes('oltp'))[-1] eq $pid }, 'and back');
 chomp(my $cores = `nproc`);
 my $script = PostgreSQL::Test::Utils::tempdir() . '/script.sql';
 append_to_file($script, "select count(*) from generate_series(1, 20000);\n");
+local $ENV{PGAPPNAME} = 'pgbench';
 my $load = IPC::Run::start([ 'pgbench', '-n', '-c', 8 * $cores, '-T', 300, '-f', $script, '-h', $node->host, '-p', $node->port, 'postgres' ],
 	'>', \my $out, '2>', \my $err);
 eventually(sub { quota('oltp') =~ /^\d+ 10000$/ && quota('olap') =~ /^\d+ 10000$/ }, 'transactions: quotas');

@@ -4,12 +4,20 @@
 
 TPC-C's transactions by pgbench and CH-benCHmark's 22 queries, each client in a loop
 without thinking.  A fixed ratio of clients, and one that changes (50:50, 70:30,
-30:70), with the queries planned by stock and with anago.  Transactions and queries
-finished, transactions that failed, over time.  Before and after, TPC-C's conditions
-of consistency are checked; rows of all queries are compared before.
+30:70).  Four ways to run them:
+
+    stock       Baseline Unified: one pool of CPUs, all processes alike
+    with anago  the same, with queries planned by anago
+    static      queries of anago's have half of the CPUs, as HTAL begins, and keep it
+    HTAL        anago's balancer moves parts of CPUs between transactions and queries
+
+Transactions and queries finished, transactions that failed, over time; of HTAL the
+decisions, too.  Before and after, TPC-C's conditions of consistency are checked; rows
+of all queries are compared before.
 """
 
 import hashlib
+import os
 import random
 import re
 import statistics
@@ -34,11 +42,22 @@ QUESTION = ("What do queries take from transactions beside them, planned by stoc
 # Share of OLTP clients in each part of the time.
 LOADS = {"fixed": (0.5, 0.5, 0.5), "changing": (0.5, 0.7, 0.3)}
 
-STOCK, ANAGO = SIDES = ("stock", "with anago")
-SETTINGS = {STOCK: queries.ANAGO_OFF, ANAGO: queries.ANAGO_ON}
+STOCK, ANAGO, STATIC, HTAL = WAYS = ("stock", "with anago", "static", "HTAL")
+SETTINGS = {way: queries.ANAGO_OFF if way == STOCK else queries.ANAGO_ON for way in WAYS}
+COLOURS = {STOCK: plots.COLOURS["stock"], ANAGO: plots.COLOURS["anago"],
+           STATIC: plots.COLOURS["static"], HTAL: "#6a4c93"}
 
-SERVER = {**session.ANAGO_SERVER, "shared_buffers": "1GB", "max_wal_size": "4GB",
-          "random_page_cost": 1.1, "effective_io_concurrency": 200}
+SERVER = {"shared_preload_libraries": "anago", "shared_buffers": "1GB",
+          "max_wal_size": "4GB", "random_page_cost": 1.1,
+          "effective_io_concurrency": 200}
+
+# The server's settings of a way, by a reload: CPUs and reads of queries.
+READS = 256
+BALANCED = {
+    STATIC: {"anago.server_processes": max(1, (os.cpu_count() or 1) // 2),
+             "anago.server_inflight_reads": READS // 2},
+    HTAL: {"anago.balancer": "on",
+           "anago.balancer_oltp": "application_name:pgbench"}}
 
 
 @dataclass
@@ -49,6 +68,7 @@ class Part:
     failed: int = 0
     queries: list = field(default_factory=list) # (seconds since its start, name)
     stopped: int = 0            # by the limit of time
+    olap_cores: list = field(default_factory=list)  # each second, of HTAL
 
 
 class Queries(threading.Thread):
@@ -87,12 +107,47 @@ class Queries(threading.Thread):
             self.part.queries.append((time.monotonic() - self.begin, name))
 
 
+class Decisions(threading.Thread):
+    """What the balancer gives to queries, once in a second, until told to end."""
+
+    def __init__(self, bench, part, end):
+        super().__init__(daemon=True)
+        self.conn = bench.cluster.connect(bench.dbname)
+        self.part, self.end = part, end
+
+    def run(self):
+        with self.conn:
+            while time.monotonic() < self.end:
+                cores, = self.conn.execute(
+                    "select olap_cores from anago_balancer()").fetchone()
+                self.part.olap_cores.append(cores)
+                time.sleep(1)
+
+
+def switch(bench, way):
+    """From now on the server has the settings of that way alone."""
+    with bench.cluster.connect(bench.dbname) as conn:
+        for name in {name for some in BALANCED.values() for name in some}:
+            conn.execute(f"alter system reset {name}")
+        for name, value in BALANCED.get(way, {}).items():
+            conn.execute(f"alter system set {name} = '{value}'")
+        conn.execute("select pg_reload_conf()")
+        for _ in range(100):
+            state, = conn.execute("select state from anago_balancer()").fetchone()
+            if state.startswith("favour") if way == HTAL else state == "off":
+                return
+            time.sleep(0.1)
+    raise ClusterError(f"the balancer is not as {way} needs it")
+
+
 def run_part(bench, side, share, seed) -> Part:
     args, part = bench.args, Part(share)
     oltp = max(1, min(round(args.clients * share), args.clients - 1))
     end = time.monotonic() + args.seconds
     clients = [Queries(bench, side, seed + n, part, end)
                for n in range(args.clients - oltp)]
+    if side == HTAL:
+        clients.append(Decisions(bench, part, end))
     for client in clients:
         client.start()
     with tempfile.TemporaryDirectory(prefix="anago-htap-") as folder:
@@ -102,10 +157,10 @@ def run_part(bench, side, share, seed) -> Part:
             "-c", oltp, "-j", 1, "-T", args.seconds, "-P", 1,
             f"dbname={bench.dbname}")
     for client in clients:
-        if client.is_alive():
+        if client.is_alive() and isinstance(client, Queries):
             client.conn.cancel()
         client.join()
-        if client.error:
+        if isinstance(client, Queries) and client.error:
             raise ClusterError(f"a query failed: {client.error}")
     part.tps = [float(tps) for tps in
                 re.findall(r"^progress: \S+ s, ([\d.]+) tps", out.stderr, re.M)]
@@ -116,10 +171,11 @@ def run_part(bench, side, share, seed) -> Part:
 
 def run(bench, side, load, repetition):
     """One list of parts, on the data as they have become."""
+    switch(bench, side)
     parts = [run_part(bench, side, share, 1000 * repetition + 100 * number)
              for number, share in enumerate(LOADS[load])]
     one = summed(bench.args, parts)
-    bench.results.add({"load": load, "side": side, "repetition": repetition, **one})
+    bench.results.add({"load": load, "way": side, "repetition": repetition, **one})
     say(f"{load}, {side} #{repetition}: "
         + ", ".join(f"{key} {value:.4g}" for key, value in one.items()))
     return parts
@@ -127,10 +183,12 @@ def run(bench, side, load, repetition):
 
 def summed(args, parts) -> dict:
     seconds = args.seconds * len(parts)
+    cores = [n for part in parts for n in part.olap_cores if n is not None]
     return {"tps": statistics.fmean(tps for part in parts for tps in part.tps),
             "qph": sum(len(part.queries) for part in parts) / seconds * 3600,
             "stopped": sum(part.stopped for part in parts),
-            "failed": sum(part.failed for part in parts)}
+            "failed": sum(part.failed for part in parts),
+            "olap_cores": statistics.fmean(cores) if cores else float("nan")}
 
 
 def digest(conn, sql) -> str:
@@ -144,7 +202,7 @@ def compare_rows(bench):
     with bench.cluster.connect(bench.dbname) as conn:
         for name, sql in ch.queries().items():
             found = {}
-            for side in SIDES:
+            for side in (STOCK, ANAGO):
                 for key, value in SETTINGS[side].items():
                     conn.execute(f"set {key} = {value}")
                 found[side] = digest(conn, sql)
@@ -166,12 +224,15 @@ def report(bench, found, used):
     for (load, side), runs in found.items():
         each = [summed(bench.args, parts) for parts in runs]
         middle = {key: statistics.median(one[key] for one in each) for key in each[0]}
+        if side != HTAL:
+            del middle["olap_cores"]
         rows.append([load, side, f"{middle['tps']:,.0f}", f"{middle['qph']:,.0f}",
-                     f"{middle['stopped']:g}", f"{middle['failed']:g}"])
+                     f"{middle['stopped']:g}", f"{middle['failed']:g}",
+                     f"{middle['olap_cores']:.2f}" if side == HTAL else ""])
         out[f"{load}, {side}"] = middle
     bench.results.table("levels", "medians", [
-        "load", "queries", "tps", "queries per hour", "queries stopped",
-        "transactions failed"], rows)
+        "load", "way", "tps", "queries per hour", "queries stopped",
+        "transactions failed", "cores of queries"], rows)
     bench.results.note(f"anago in the plan of {sum(used.values())} of {len(used)} "
                        "queries; rows of all are stock's")
     return {**out, "anago_used": used}
@@ -182,9 +243,9 @@ def plot(bench, found):
                                       figsize=(8.0, 5.0))
     width = bench.args.seconds
     for column, load in enumerate(LOADS):
-        for side in SIDES:
+        for side in WAYS:
             parts = found[load, side][0]
-            colour = plots.COLOURS["anago" if side == ANAGO else "stock"]
+            colour = COLOURS[side]
             tps = [(n * width + second, value) for n, part in enumerate(parts)
                    for second, value in enumerate(part.tps)]
             axes[0][column].plot(*zip(*tps), color=colour, label=side, linewidth=1)
@@ -217,7 +278,7 @@ def main():
         with bench.cluster.started(SERVER):
             check_consistency(bench, "as loaded")
             used = compare_rows(bench)
-            found = {(load, side): [] for load in LOADS for side in SIDES}
+            found = {(load, side): [] for load in LOADS for side in WAYS}
             for repetition in range(1, args.repetitions + 1):
                 for load, side in found:
                     found[load, side].append(run(bench, side, load, repetition))

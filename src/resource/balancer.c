@@ -321,7 +321,12 @@ balance_for_a_period(void)
 	AnagoHtalThresholds by;
 
 	keep_machine();
-	anago_members_prepare();
+	if (!anago_members_prepare())
+	{
+		report_nothing();
+		balancer_sleep(anago_balancer_period);
+		return;
+	}
 	anago_queues_keep();
 	see(&seen, &assignment);
 	if (!anago_balancer_on)

@@ -34,15 +34,8 @@ wait_event(void)
 
 static dlist_head leases = DLIST_STATIC_INIT(leases);
 
-/* The role for which reads are taken just now, if that is known. */
-static NameData acting_for;
-static bool acting = false;
-
-static inline bool
-is_of_role(const AnagoLease *lease, const NameData *role)
-{
-	return strcmp(NameStr(lease->role), NameStr(*role)) == 0;
-}
+/* For whom reads are taken just now; InvalidOid: that is not known. */
+static Oid	acting_for = InvalidOid;
 
 /*
  * A session may have open queries of several roles.  One of them runs, and what those of
@@ -54,17 +47,16 @@ act_for(const AnagoLease *lease)
 	int			held = 0;
 	dlist_iter	iter;
 
-	if (acting && is_of_role(lease, &acting_for))
+	if (lease->user == acting_for)
 		return;
 	dlist_foreach(iter, &leases)
 	{
 		const AnagoLease *other = dlist_container(AnagoLease, node, iter.cur);
 
-		held += is_of_role(other, &lease->role) ? other->held : 0;
+		held += other->user == lease->user ? other->held : 0;
 	}
 	anago_groups_act_for(&lease->role, held);
-	acting_for = lease->role;
-	acting = true;
+	acting_for = lease->user;
 }
 
 /* ---- begin and end ---- */
@@ -113,6 +105,7 @@ anago_lease_begin(AnagoLease *lease, AnagoBudget *query, Oid user,
 				  const AnagoCounts *counts)
 {
 	lease->query = query;
+	lease->user = user;
 	anago_groups_name_role(user, &lease->role);
 	lease->counts = counts;
 	/* a rescan in a parallel query goes on counting */
@@ -127,7 +120,7 @@ anago_lease_begin(AnagoLease *lease, AnagoBudget *query, Oid user,
 	anago_elastic_lease_begun();
 	lease->open = true;
 	dlist_push_tail(&leases, &lease->node);
-	acting = false;
+	acting_for = InvalidOid;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &lease->on_reset);
 }
 

@@ -27,7 +27,8 @@ typedef struct AnagoLease
 	bool		open;
 	bool		is_short;		/* the server granted nothing, when last asked */
 	int			held;			/* reads */
-	NameData	role;			/* what the one is called whose rights the query has */
+	Oid			user;			/* whose rights the query has, */
+	NameData	role;			/* and what that one is called */
 	dlist_node	node;			/* of those that are open */
 	int			wants;			/* as told */
 	int64		reads;

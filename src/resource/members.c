@@ -11,7 +11,9 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "catalog/pg_authid.h"
 #include "miscadmin.h"
+#include "storage/lmgr.h"
 #include "storage/proc.h"
 #include "utils/acl.h"
 #include "utils/backend_status.h"
@@ -85,16 +87,33 @@ anago_members_check(char **newval, void **extra, GucSource source)
 	return read_names(*newval, &read);
 }
 
-void
+/* (looking up a name might wait for that lock, for as long as somebody likes) */
+static bool
+may_look_up(const Names *some)
+{
+	return some->nroles == 0 ||
+		ConditionalLockRelationOid(AuthIdRelationId, AccessShareLock);
+}
+
+bool
 anago_members_prepare(void)
 {
+	static Names now;
+	static bool known = false;
+
 	SetCurrentStatementStartTimestamp();
 	StartTransactionCommand();
-	if (!read_names(anago_balancer_oltp, &names))
-		memset(&names, 0, sizeof(names));
-	for (int i = 0; i < names.nroles; i++)
-		roles[i] = get_role_oid(names.roles[i], true);
+	if (!read_names(anago_balancer_oltp, &now))
+		memset(&now, 0, sizeof(now));
+	if (may_look_up(&now))
+	{
+		names = now;
+		for (int i = 0; i < names.nroles; i++)
+			roles[i] = get_role_oid(names.roles[i], true);
+		known = true;
+	}
 	CommitTransactionCommand();
+	return known;
 }
 
 static bool

@@ -35,8 +35,12 @@ extern int	anago_compare_pids(const void *a, const void *b);
 /* The check of anago.balancer_oltp: role:NAME or application_name:NAME, a list. */
 extern bool anago_members_check(char **newval, void **extra, GucSource source);
 
-/* Read that setting, and look up its roles.  Runs a transaction. */
-extern void anago_members_prepare(void);
+/*
+ * Read that setting, and look up its roles.  Runs a transaction.  False: it cannot be
+ * known now which roles these are, as somebody has pg_authid for himself; what was known
+ * before is known still.
+ */
+extern bool anago_members_prepare(void);
 
 /* All members as they are now, by their pid; it is overwritten by the next look. */
 extern const AnagoMember *anago_members_look(int *n);
