@@ -4,7 +4,8 @@
     bench/python bench/experiments/planning.py --scale 1 --queries Q18,C --plans 500
 
     warm     one session, on and off in turn: catalogs, samples of indexes and
-             what is cached are known
+             what is cached are known; all data is cached by the kernel
+    uncached the same, and no data is cached: then there is something to choose from
     first    a new session that has planned the query without anago: what has to be
              looked up once in a session, or once in a minute, is looked up
 
@@ -16,13 +17,14 @@ import math
 import statistics
 
 from lib import plots, queries, runs, session
+from lib.cluster import fill_caches
 from lib.ending import main_of
 from lib.report import say
 
 NAME = "planning"
 TITLE = "Planning time"
 QUESTION = "How much longer does planning take with anago switched on?"
-SECTIONS = ("warm", "first")
+SECTIONS = ("warm", "uncached", "first")
 
 SIDES = {"off": queries.ANAGO_OFF, "on": queries.ANAGO_ON}
 
@@ -46,7 +48,7 @@ def texts_of(args) -> dict:
             else queries.text(name) for name in names}
 
 
-def warm(bench, query, sql):
+def in_turn(bench, section, query, sql):
     """Planning times of each side, ms, taking turns: which begins, too."""
     taken = {side: [] for side in SIDES}
     with bench.cluster.connect(bench.dbname) as conn:
@@ -56,11 +58,11 @@ def warm(bench, query, sql):
                 ms = planning_ms(conn, sql)
                 if number >= UNCOUNTED:
                     taken[side].append(ms)
-                    bench.records("warm", query, side, number, ms / 1e3)
+                    bench.records(section, query, side, number, ms / 1e3)
     return taken
 
 
-def first(bench, query, sql):
+def first(bench, section, query, sql):
     """The first plan on, in sessions that know the tables; and one more off."""
     taken = {side: [] for side in SIDES}
     for number in range(bench.args.sessions):
@@ -71,15 +73,25 @@ def first(bench, query, sql):
             for side in SIDES:
                 conn.execute(f"set anago.enable = {side}")
                 taken[side].append(planning_ms(conn, sql))
-                bench.records("first", query, side, number, taken[side][-1] / 1e3)
+                bench.records(section, query, side, number, taken[side][-1] / 1e3)
     return taken
 
 
-TAKE = {"warm": warm, "first": first}
+TAKE = {"warm": in_turn, "uncached": in_turn, "first": first}
+
+
+def prepare(bench, section):
+    """What is cached of the data is the section's, whatever was there before."""
+    if section == "uncached":
+        bench.cluster.restart_cold(session.ANAGO_SERVER)
+    else:
+        with bench.cluster.connect(bench.dbname) as conn:
+            fill_caches(conn, bench.cluster.data)
 
 
 def section_of(bench, section, texts):
     out, rows = {}, []
+    prepare(bench, section)
     for query, sql in texts.items():
         taken = TAKE[section](bench, query, sql)
         medians = {side: statistics.median(ms) for side, ms in taken.items()}

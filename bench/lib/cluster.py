@@ -214,6 +214,22 @@ class Cluster:
         return done
 
 
+def fill_caches(conn, data: Path, tables=None):
+    """Read tables and their indexes, all if none is named, into the page cache."""
+    found = conn.execute(
+        "select pg_relation_filepath(c.oid) from pg_class c left join pg_index i"
+        " on i.indexrelid = c.oid join pg_class t on t.oid = coalesce(i.indrelid, c.oid)"
+        " where t.relkind in ('r', 'm') and c.relkind in ('r', 'm', 'i')"
+        " and t.relnamespace = 'public'::regnamespace"
+        " and (%s::text[] is null or t.relname = any(%s))", [tables, tables])
+    for path, in found.fetchall():
+        first = data / path
+        for segment in [first, *first.parent.glob(first.name + ".*")]:
+            with open(segment, "rb", 0) as file:
+                while file.read(1 << 20):
+                    pass
+
+
 def drop_caches(path: Path):
     """Put `path`'s files to disk and out of the kernel's page cache.
 
