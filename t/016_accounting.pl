@@ -57,7 +57,7 @@ sub measured
 		statio => $session->query_safe('select sum(heap_blks_read + idx_blks_read) from pg_statio_user_tables'),
 		database_time => $session->query_safe('select blk_read_time from pg_stat_database where datname = current_database()'),
 		stat_io => $version >= 16 ? $session->query_safe(
-			q{select sum(reads) from pg_stat_io where object = 'relation' and context = 'normal'}) : undef,
+			q{select sum(reads) from pg_stat_io where object = 'relation' and context in ('normal', 'bulkread')}) : undef,
 		stat_io_time => $version >= 16 ? $session->query_safe(
 			q{select sum(read_time) from pg_stat_io where object = 'relation' and context = 'normal'}) : undef };
 }
@@ -79,7 +79,8 @@ my $semi = 'select id from a where k between 100 and 2000 and exists (select fro
 
 for my $method ('uring', 'pgaio')
 {
-	my $session = Anago::session($node, 'anago.io_method' => $method);
+	# (a table that a step has turned to is read by PostgreSQL, see below)
+	my $session = Anago::session($node, 'anago.io_method' => $method, 'anago.hash_fallback' => 'off');
 	my @rows = $method eq 'uring' ? @rows_wanted : $rows_wanted[0];
 
 	for my $case (['scan', $scan], ['LIMIT', map { stops_early($scan, $_) } @rows],
@@ -107,6 +108,19 @@ for my $method ('uring', 'pgaio')
 			"$name: so have pg_statio_user_tables");
 		cmp_ok($got->{stat_io}, '>=', $read, "$name: and pg_stat_io") if $version >= 16;
 	}
+	$session->quit;
+}
+
+# The table that a step has turned to is read by a scan of PostgreSQL's.
+{
+	my $session = Anago::session($node, 'anago.io_method' => 'uring', 'anago.debug_turn_after' => 50);
+	my $got = measured($session, $join);
+	my $read = $got->{ours}{'Shared Read Blocks'};
+
+	like(encode_json($got->{ours}), qr/"Turns into Hash":1/, 'a step turns');
+	cmp_ok($read, '>', $got->{ours}{'Reads Issued'} + $got->{ours}{'Synchronous Reads'} + 2, 'BUFFERS has the scan\'s reads as well');
+	ok($got->{statio} >= $read && $got->{statio} <= $read + $got->{planning}, 'so have pg_statio_user_tables');
+	cmp_ok($got->{stat_io}, '>=', $read, 'and pg_stat_io') if $version >= 16;
 	$session->quit;
 }
 

@@ -28,7 +28,9 @@ my $node = Anago::new_server('looks_end',
 	'enable_mergejoin' => 'off',
 	'enable_seqscan' => 'off',
 	'enable_bitmapscan' => 'off',
-	'enable_material' => 'off');
+	'enable_material' => 'off',
+	# so few that reads are not put off to be issued together
+	'anago.max_rows_ahead' => 7);
 
 # Each row of c leads to a block of o of its own.
 $node->safe_psql('postgres', qq[
