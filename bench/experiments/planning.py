@@ -93,7 +93,7 @@ def section_of(bench, section, texts):
     out, rows = {}, []
     prepare(bench, section)
     for query, sql in texts.items():
-        taken = TAKE[section](bench, query, sql)
+        taken = TAKE[section](bench, section, query, sql)
         medians = {side: statistics.median(ms) for side, ms in taken.items()}
         least = {side: min(ms) for side, ms in taken.items()}
         out[query] = {"median_ms": medians, "least_ms": least,
