@@ -22,6 +22,7 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
+#include "utils/wait_event.h"
 
 #include "compat.h"
 #include "resource/budgets.h"
@@ -77,6 +78,9 @@ is_parked(AnagoSlot *slot)
 	return pg_atomic_read_u32(&slot->phase) == ANAGO_PHASE_PARKED;
 }
 
+/* Of a wait event, the bits that are its class. */
+#define WAIT_EVENT_CLASS	0xFF000000U
+
 /* Of the process whose slot it is; NULL: it is at work. */
 static const char *
 waiting_for(AnagoSlot *slot)
@@ -84,8 +88,13 @@ waiting_for(AnagoSlot *slot)
 	int			me = slot - anago_budgets->slots;
 	PGPROC	   *proc = anago_budgets_of_server() ? GetPGProcByNumber(me) : MyProc;
 
+	uint32		event = *(volatile uint32 *) &proc->wait_event_info;
+
 	if (is_parked(slot))
 		return "parked";
+	/* a function of the query's may wait for a lock while reads are held back */
+	if ((event & WAIT_EVENT_CLASS) == PG_WAIT_LOCK)
+		return pgstat_get_wait_event(event);
 	switch ((AnagoShortage) pg_atomic_read_u32(&slot->shortage))
 	{
 		case ANAGO_SHORT_OF_BUDGET:
@@ -95,7 +104,7 @@ waiting_for(AnagoSlot *slot)
 		case ANAGO_SHORT_OF_NOTHING:
 			break;
 	}
-	return pgstat_get_wait_event(*(volatile uint32 *) &proc->wait_event_info);
+	return pgstat_get_wait_event(event);
 }
 
 static void
