@@ -58,7 +58,7 @@ is_forced_gather(const Path *path)
 {
 	return anago_debug_force &&
 		(IsA(path, GatherPath) || IsA(path, GatherMergePath)) &&
-		append_ours(NIL, path->parent->pathlist) != NIL;
+		anago_has_path(path->parent->pathlist);
 }
 
 /* Are these keys, in whatever order, the first of an order? */

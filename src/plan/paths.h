@@ -184,6 +184,9 @@ extern bool anago_is_union(const Path *path);
 /* probes.c: has innerrel any path for rows of outerrel?  A cheap test. */
 extern bool anago_is_probed_by(const RelOptInfo *innerrel, const RelOptInfo *outerrel);
 
+/* Is there a path of ours? */
+extern bool anago_has_path(const List *pathlist);
+
 /* As AnagoPathSteps, those that qualify, and that might gain something. */
 extern List *anago_inner_candidates(PlannerInfo *root, RelOptInfo *outerrel,
 									RelOptInfo *innerrel);

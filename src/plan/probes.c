@@ -123,9 +123,8 @@ known_steps(PlannerInfo *root, RelOptInfo *rel)
 	return probes->steps;
 }
 
-/* Is there a path of ours? */
-static bool
-has_ours(const List *pathlist)
+bool
+anago_has_path(const List *pathlist)
 {
 	ListCell   *lc;
 
@@ -155,8 +154,8 @@ List *
 anago_inner_candidates(PlannerInfo *root, RelOptInfo *outerrel,
 					   RelOptInfo *innerrel)
 {
-	bool		longer = has_ours(outerrel->pathlist) ||
-		has_ours(outerrel->partial_pathlist);
+	bool		longer = anago_has_path(outerrel->pathlist) ||
+		anago_has_path(outerrel->partial_pathlist);
 	List	   *steps = known_steps(root, innerrel);
 	List	   *result = NIL;
 	ListCell   *lc;

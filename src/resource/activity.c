@@ -52,6 +52,9 @@ typedef enum ActivityColumn
 	ACTIVITY_COLUMNS
 } ActivityColumn;
 
+/* Of a wait event, the bits that are its class. */
+#define WAIT_EVENT_CLASS	0xFF000000U
+
 /* Those of anago_budget(). */
 typedef enum BudgetColumn
 {
@@ -78,16 +81,12 @@ is_parked(AnagoSlot *slot)
 	return pg_atomic_read_u32(&slot->phase) == ANAGO_PHASE_PARKED;
 }
 
-/* Of a wait event, the bits that are its class. */
-#define WAIT_EVENT_CLASS	0xFF000000U
-
 /* Of the process whose slot it is; NULL: it is at work. */
 static const char *
 waiting_for(AnagoSlot *slot)
 {
 	int			me = slot - anago_budgets->slots;
 	PGPROC	   *proc = anago_budgets_of_server() ? GetPGProcByNumber(me) : MyProc;
-
 	uint32		event = *(volatile uint32 *) &proc->wait_event_info;
 
 	if (is_parked(slot))
