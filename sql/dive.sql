@@ -107,6 +107,19 @@ reset anago.dive_pages;
 select anago_plan('select count(pad) from dv_ord join dv_line on ord = id where c < 300');
 select anago_same('select ord, x, length(pad) from dv_ord join dv_line on ord = id where c < 300');
 
+-- Where all is cached, core's own nested loop for a few probes, at the price that the index
+-- says, also of the first rows in order.
+set anago.residency = on;
+select count(pad), count(ord), count(id) from dv_line, (select count(c) from dv_ord) o, dv_ord where id = ord;
+set anago.dive_pages = 0;
+select anago_plan('select count(pad) from dv_ord join dv_line on ord = id where c < 300');
+reset anago.dive_pages;
+select anago_plan('select count(pad) from dv_ord join dv_line on ord = id where c < 300');
+select anago_plan('select c, pad from dv_ord join dv_line on ord = id where c < 15000 order by c limit 100');
+select anago_same('select ord, x, length(pad) from dv_ord join dv_line on ord = id where c < 300');
+select anago_same('select c, x from dv_ord join dv_line on ord = id where c < 300 order by c, x limit 100');
+set anago.residency = off;
+
 -- Page reads of planning: no more than the setting allows, and not again.
 create function dv_planning(query text) returns bigint language plpgsql as $$
 declare

@@ -50,6 +50,8 @@ alter table why_b alter a_id set (n_distinct = 20);
 analyze why_b;
 select relation, path, why from why_of('select count(b.pad) from why_a a join why_b b on b.a_id = a.id where a.a < 300')
 	where path ~ 'why_b';
+select relation, path, why from why_of('select count(b.pad) from why_a a join why_b b on b.a_id = a.id where a.a < 1500')
+	where path ~ 'why_b';
 set anago.residency = off;
 \set VERBOSITY terse
 -- nothing is executed, and one query is asked for

@@ -250,6 +250,18 @@ anago_cost_join(PlannerInfo *root, AnagoPath *apath, const NestPath *nest,
 		apath->own_rows = Min(apath->own_rows, own_loops * step->dive.entries);
 }
 
+/* What core's nestloop costs if index dives are right. */
+Cost
+anago_cost_nestloop(PlannerInfo *root, AnagoPathStep *step, const NestPath *nest,
+					SpecialJoinInfo *sjinfo)
+{
+	const Path *outer = nest->jpath.outerjoinpath;
+	AnagoProbesCost cost = probes_of(root, step, nest);
+
+	return outer->total_cost +
+		anago_price_step(root, step, &cost, Max(anago_own_rows(outer), 1.0), 0, sjinfo).ours;
+}
+
 /*
  * What core's nestloop costs if looks read its inner side's pages ahead.  These come
  * to each page first, and core to the same page, which is there then, once more:

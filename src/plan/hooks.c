@@ -15,6 +15,7 @@
  *		probes.c	steps that a join could be made longer by
  *		joinpaths.c	AnagoJoin paths
  *		lookpaths.c	nested loops of core's that look ahead
+ *		nestpaths.c	those that are left to core, at the price that the index says
  *		members.c	inner sides of several tables
  *		prune.c		which of them a row can have matches in
  *		parallel.c	partial paths, for several processes

@@ -15,7 +15,8 @@
  *		AnagoJoin (a, b), c			a -> b -> c
  *		HashJoin (a, b), c			child plan -> c
  *
- * Where rows are locked or changed the nestloop stays core's (lookpaths.c).
+ * Where rows are locked or changed the nestloop stays core's (lookpaths.c), and where
+ * few rows are probed for and all is cached (nestpaths.c).
  *
  * A pipeline may have a partial twin, see parallel.c; else, where core would try
  * a partial nestloop, one is made of a partial outer path in the same way.
@@ -392,6 +393,10 @@ try_orders(JoinTry *join, bool ordered, bool order_alone)
 	List	   *pathkeys = NIL;
 
 	if (!can_join(join))
+		return;
+	if (join->required == NULL &&
+		anago_leave_to_nestloop(join->root, join->joinrel, join->outer, join->inner,
+								join->jointype, join->extra, join->partial))
 		return;
 	if (ordered && (can_merge(join->outer) || anago_step_waits(join->root, join->inner)))
 		pathkeys = order_of(join);

@@ -204,6 +204,15 @@ extern void anago_add_look_paths(PlannerInfo *root, RelOptInfo *joinrel,
 								 List *outers, List *inners, JoinType jointype,
 								 JoinPathExtraData *extra);
 
+/*
+ * nestpaths.c: is the join of these two better left to core's nested loop?  A path of
+ * that is submitted then, unless rows are those of one process of several.
+ */
+extern bool anago_leave_to_nestloop(PlannerInfo *root, RelOptInfo *joinrel,
+									Path *outer, const AnagoPathStep *step,
+									JoinType jointype, JoinPathExtraData *extra,
+									bool partial);
+
 /* parallel.c */
 extern bool anago_partial_possible(const RelOptInfo *rel);
 extern void anago_submit_partial_twin(PlannerInfo *root, RelOptInfo *rel,
@@ -238,6 +247,8 @@ extern void anago_cost_join(PlannerInfo *root, AnagoPath *path,
 							const NestPath *nest, SpecialJoinInfo *sjinfo);
 extern Cost anago_cost_looks(PlannerInfo *root, AnagoPathStep *step,
 							 const NestPath *nest, SpecialJoinInfo *sjinfo);
+extern Cost anago_cost_nestloop(PlannerInfo *root, AnagoPathStep *step,
+								const NestPath *nest, SpecialJoinInfo *sjinfo);
 extern void anago_keep_order(PlannerInfo *root, AnagoPath *path, List *pathkeys,
 							 const Path *outer);
 extern double anago_own_rows(const Path *outer);
@@ -344,6 +355,8 @@ anago_why_used(const AnagoPath *apath)
 
 #define ANAGO_WHY_CACHED \
 	"the table and the index are cached: there is nothing to wait for"
+#define ANAGO_WHY_NESTLOOP \
+	"few probes, and all is cached: PostgreSQL's nested loop, at the price that the index says"
 #define ANAGO_WHY_LIMITED \
 	"a table or condition of it does not qualify: see the limitations"
 #define ANAGO_WHY_INELIGIBLE \

@@ -1,0 +1,101 @@
+/*-------------------------------------------------------------------------
+ *
+ * nestpaths.c
+ *	  Core's nested loop, at the price that the index says.
+ *
+ * Where all is cached, and the index finds far fewer entries than core believes, a
+ * join by that index is the better plan, though core does not know it.  A pipeline
+ * takes 0.1 ms to begin, as long as 25 cached probes of four rows; if its probes
+ * are few that is never won back.  Then core's own nested loop competes for what it
+ * costs by the index.  If they are many our pipeline does, which takes less for a
+ * probe and can turn into a hash join (turn.c).
+ *
+ * The path is a NestPath as core makes it, with another price (as in lookpaths.c).
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "optimizer/cost.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+
+#include "compat_plan.h"
+#include "plan/dive.h"
+#include "plan/paths.h"
+#include "plan/risk.h"
+
+/* So many cached probes take a pipeline at least as long as core's nested loop. */
+#define ANAGO_FEW_PROBES	1000.0
+
+/*
+ * Of the rows of the outer side, the part that is wanted; of the join's rows there are
+ * fewer than core believes.
+ */
+static double
+wanted_part(PlannerInfo *root, const RelOptInfo *joinrel, JoinType jointype,
+			const Path *outer, const AnagoPathStep *step)
+{
+	List	   *pathkeys = build_join_pathkeys(root, (RelOptInfo *) joinrel, jointype,
+											   outer->pathkeys);
+	double		wanted = root->limit_tuples > 0 ? root->limit_tuples : root->tuple_fraction;
+	double		rows = Max(joinrel->rows * step->facts->dive.ratio, 1.0);
+
+	if (!anago_may_stop(root, pathkeys))
+		return 1.0;
+	return Min(wanted < 1.0 ? wanted : wanted / rows, 1.0);
+}
+
+/*
+ * Are all pages of these probes cached, and the probes few, even if the outer side gives as many
+ * more rows as one must fear?
+ */
+static bool
+are_few_and_cached(PlannerInfo *root, const RelOptInfo *joinrel, JoinType jointype,
+				   const Path *outer, const AnagoPathStep *step)
+{
+	double		part;
+
+	if (step->several != NULL || anago_is_path(outer) || outer->param_info != NULL ||
+		!step->facts->dived || anago_step_waits(root, step))
+		return false;
+	part = wanted_part(root, joinrel, jointype, outer, step);
+	return Max(anago_own_rows(outer), 1.0) * part <= ANAGO_FEW_PROBES &&
+		(part < 1.0 ||
+		 outer->rows * anago_rows_risk(root, outer->parent->relids) <= ANAGO_FEW_PROBES);
+}
+
+bool
+anago_leave_to_nestloop(PlannerInfo *root, RelOptInfo *joinrel, Path *outer,
+						const AnagoPathStep *candidate, JoinType jointype,
+						JoinPathExtraData *extra, bool partial)
+{
+	Path	   *inner = anago_step_inner(candidate);
+	AnagoPathStep step = *candidate;
+	JoinCostWorkspace workspace;
+	NestPath   *nest;
+	Cost		total;
+
+	if (!are_few_and_cached(root, joinrel, jointype, outer, candidate))
+		return false;
+	anago_why_not(root, joinrel, candidate->ipath->indexinfo->indexoid, ANAGO_WHY_NESTLOOP);
+	if (partial)
+		return true;			/* no work for several processes */
+	anago_initial_cost_nestloop(root, &workspace, jointype, outer, inner, extra);
+	nest = create_nestloop_path(root, joinrel, jointype, &workspace, extra,
+								outer, inner, extra->restrictlist,
+								build_join_pathkeys(root, joinrel, jointype,
+													outer->pathkeys),
+								NULL);
+	step.jointype = jointype;
+	step.inner_unique = nest->jpath.inner_unique;
+	total = anago_cost_nestloop(root, &step, nest, extra->sjinfo);
+	if (total < nest->jpath.path.total_cost)
+	{
+		nest->jpath.path.total_cost = Max(total, nest->jpath.path.startup_cost);
+		add_path(joinrel, &nest->jpath.path);
+	}
+	else
+		pfree(nest);
+	return true;
+}
