@@ -169,18 +169,20 @@ def execute(conn, variant):
 def run_here(cluster, conn, device, variant, repetition, loops=1) -> Run:
     """Run on this connection, whatever is cached.
 
-    With `loops`, seconds are those of one of so many executions.
+    With `loops`, seconds are the median of so many executions: where one takes
+    0.2 ms, a few that were interrupted would make most of a mean.
     """
     plan = plan_summary(plan_of(conn, variant.sql))
     cpu = CpuWatch(cluster).start()
     missing, reads = _blocks_missing(conn), device.reads()
-    rows, seconds = [], 0
+    each = []
     for _ in range(loops):
-        rows, of_one = execute(conn, variant)
-        seconds += of_one / loops
+        rows, seconds = execute(conn, variant)
+        each.append(seconds)
         if rows is None:
-            seconds = of_one
             break
+    else:
+        seconds = statistics.median(each)
     reads = device.reads() - reads
     missing = _blocks_missing(conn) - missing
     cpu_seconds, others_cores, disturbed = cpu.stop()
