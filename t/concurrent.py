@@ -45,7 +45,7 @@ PORT = 5660
 class Reader(threading.Thread):
     """Opens snapshots, asks queries both ways, until told to stop."""
 
-    def __init__(self, connect, seed, stop, args):
+    def __init__(self, connect, seed, stop, args, buffers_mb):
         super().__init__(daemon=True)
         self.rng = random.Random(seed)
         self.seed = seed
@@ -55,6 +55,7 @@ class Reader(threading.Thread):
         self.wanted_methods = args.methods
         self.workers = args.workers
         self.only = args.kinds
+        self.buffers_mb = buffers_mb
         self.memory = args.memory and not args.self_check
         self.tally = Tally()
         self.failure = None
@@ -67,7 +68,7 @@ class Reader(threading.Thread):
                     compare.capabilities(conn))
                 if self.wanted_methods:
                     self.methods = self.wanted_methods.split(",")
-                self.kinds = kinds.Kinds(conn, self.only)
+                self.kinds = kinds.Kinds(conn, self.only, self.buffers_mb)
                 self.peak = memory.peak_of(conn, self.memory)
                 while not self.stop.is_set():
                     self._snapshot(conn)
@@ -111,7 +112,8 @@ class Reader(threading.Thread):
 def one_round(cluster, seed, seconds, args, tally) -> bool:
     """One server's life; False if it found something."""
     rng = random.Random(seed)
-    server = settings.server(rng, cluster.major())
+    buffers_mb = settings.buffers_mb(rng, kinds.fewest_mb(args.kinds))
+    server = settings.server(rng, cluster.major(), buffers_mb)
     if args.self_check:
         server["session_preload_libraries"] = ""
     print(f"round of seed {seed}: " + ", ".join(
@@ -123,7 +125,7 @@ def one_round(cluster, seed, seconds, args, tally) -> bool:
         return cluster.connect(place.DBNAME)
 
     with cluster.started(server):
-        readers = [Reader(connect, rng.getrandbits(31), stop, args)
+        readers = [Reader(connect, rng.getrandbits(31), stop, args, buffers_mb)
                    for _ in range(READERS)]
         others = [writers.Writer(connect, rng.getrandbits(31), stop)
                   for _ in range(WRITERS)]

@@ -8,6 +8,7 @@ class Kind:
 
     NAME = ""
     EXECUTE = {"plain": 8, "prepared": 3, "cursor": 1}
+    FEWEST_MB = 1           # of shared buffers with which stock's plans can run
 
     def __init__(self, conn):
         """What it has to know of a server's catalogs it reads here."""

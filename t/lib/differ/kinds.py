@@ -40,18 +40,24 @@ def create(conn):
     conn.execute("checkpoint")
 
 
+def fewest_mb(only) -> int:
+    """Shared buffers that kinds need which are asked for by name, by comma."""
+    return max((kind.FEWEST_MB for kind in KINDS if kind.NAME in only.split(",")), default=1)
+
+
 class Kinds:
     """Draws a kind, and a query of it."""
 
-    def __init__(self, conn, only=""):
-        """only: names of kinds, by comma; "": all."""
+    def __init__(self, conn, only="", buffers_mb=None):
+        """only: names of kinds, by comma; "": all that can run with these buffers."""
         there = [USUAL, *(kind.NAME for kind in KINDS)]
         names = only.split(",") if only else there
         if unknown := set(names) - set(there):
             raise SystemExit(f"no such kind of queries: {', '.join(unknown)}; there "
                              f"are {', '.join(there)}")
         self.usual = USUAL in names
-        self.others = [kind(conn) for kind in KINDS if kind.NAME in names]
+        self.others = [kind(conn) for kind in KINDS if kind.NAME in names and
+                       (buffers_mb is None or kind.FEWEST_MB <= buffers_mb)]
 
     def query(self, rng, size) -> Query:
         """The next query; only a usual one can be `size` times as large."""

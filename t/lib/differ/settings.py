@@ -15,6 +15,8 @@ OPERATORS = ("", "", "", "range=right_links", "heap_visit=by_row",
 # Rows after which a join by index turns into a hash join; 0: when that pays.
 TURN_AFTER = (0, 0, 1, 7, 100)
 
+BUFFERS_MB = (1, 2, 4, 8)
+
 INFLIGHT = (1, 2, 3, 4, 7, 16, 64, 256, 1024, 16384)
 
 
@@ -81,9 +83,14 @@ def worker_slots(n) -> dict:
     return {"max_worker_processes": n, "max_parallel_workers": n}
 
 
-def server(rng, major) -> dict:
+def buffers_mb(rng, fewest) -> int:
+    """How many a server has; not less than so many."""
+    return rng.choice([mb for mb in BUFFERS_MB if mb >= fewest])
+
+
+def server(rng, major, buffers_mb) -> dict:
     """A server that must really read: its buffers hold a part of the data."""
-    made = {"shared_buffers": rng.choice(["1MB", "2MB", "4MB", "8MB"]),
+    made = {"shared_buffers": f"{buffers_mb}MB",
             "fsync": "off", "max_connections": 30,
             "session_preload_libraries": "anago",
             "log_min_messages": "warning",
