@@ -102,8 +102,9 @@ write_level(const AnagoPruneLevel *level)
 static List *
 write_turn(const AnagoTurnDesc *turn)
 {
-	return list_make5_int(turn->pages, turn->per_probe, turn->per_entry,
-						  turn->kilobytes, turn->early_filter);
+	return lappend_int(list_make5_int(turn->pages, turn->per_probe, turn->per_entry,
+									  turn->kilobytes, turn->early_filter),
+					   turn->blocks);
 }
 
 static void
@@ -114,6 +115,7 @@ read_turn(AnagoTurnDesc *turn, const List *numbers)
 	turn->per_entry = list_nth_int(numbers, 2);
 	turn->kilobytes = list_nth_int(numbers, 3);
 	turn->early_filter = list_nth_int(numbers, 4) != 0;
+	turn->blocks = list_nth_int(numbers, 5);
 }
 
 static List *

@@ -159,6 +159,7 @@ typedef enum AnagoLookKind
  */
 typedef struct AnagoTurnDesc
 {
+	int			blocks;			/* of the table, when it was planned */
 	int			pages;			/* a scan of the table, and a hash of its rows; 0:
 								 * the step stays what it is */
 	int			per_probe;		/* a descent of the index, in parts of a page, */

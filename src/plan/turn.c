@@ -101,6 +101,7 @@ anago_describe_turn(PlannerInfo *root, AnagoStepDesc *desc, const AnagoPathStep 
 
 	if (page <= 0)
 		return;
+	turn->blocks = whole(rel->pages, 1);
 	turn->early_filter = is_early(root, rel, desc->exprs[ANAGO_EXPRS_FILTER]);
 	kept = turn->early_filter ? rel->rows : rel->tuples;
 	turn->pages = whole(hash_join(rel, kept) / page, 1);

@@ -168,6 +168,8 @@ struct AnagoStep
 	int64		rows_come;		/* rows that it has accepted, */
 	int64		pages_waited;	/* pages that its tasks have waited for, */
 	int64		tids_before;	/* and counters.tids before them */
+	double		grown;			/* the table has so many times as many blocks as
+								 * when it was planned; 0: not looked at */
 	struct AnagoJoinTable *table;	/* it has turned, or NULL */
 
 	Buffer		vmbuffer;		/* visibility map page used last, or none; a

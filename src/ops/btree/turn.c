@@ -36,6 +36,7 @@
 
 #include "executor/nodeHash.h"
 #include "miscadmin.h"
+#include "storage/bufmgr.h"
 
 #include "guc.h"
 #include "ops/btree/jointable.h"
@@ -59,16 +60,22 @@ StaticAssertDecl(sizeof(LookupTask) <= ANAGO_TASK_SIZE, "task fits its slot");
 
 /* ---- when ---- */
 
+/* Is there room for the table that is expected? */
+static bool
+may_fit(const AnagoStep *step)
+{
+	return step->desc->turn.kilobytes * Max(step->grown, 1.0) <=
+		get_hash_memory_limit() / 1024;
+}
+
 void
 anago_turn_begin(AnagoStep *step)
 {
 	const AnagoPipeline *pipeline = step->op.pipeline;
-	const AnagoTurnDesc *turn = &step->desc->turn;
 
-	step->may_turn = turn->pages > 0 && !step->is_member && !step->look &&
+	step->may_turn = step->desc->turn.pages > 0 && !step->is_member && !step->look &&
 		pipeline->order == ANAGO_ORDER_NONE &&
-		(anago_debug_turn_after > 0 ||
-		 (anago_hash_fallback && (Size) turn->kilobytes <= get_hash_memory_limit() / 1024));
+		(anago_debug_turn_after > 0 || (anago_hash_fallback && may_fit(step)));
 }
 
 static bool
@@ -78,20 +85,41 @@ may_stop(const AnagoPipeline *pipeline)
 		pipeline->may_stop;
 }
 
+/*
+ * A plan may be old, and the table have grown since: then a scan and a hash of it take
+ * as many times as much.
+ */
+static double
+has_grown(const AnagoStep *step)
+{
+	double		blocks = RelationGetNumberOfBlocks(step->heap);
+
+	return Max(blocks / step->desc->turn.blocks, 1.0);
+}
+
 static bool
-is_due(const AnagoStep *step)
+is_due(AnagoStep *step)
 {
 	const AnagoTurnDesc *turn = &step->desc->turn;
-	int64		spent;
-	int64		enough;
+	double		spent;
+	double		enough = (double) turn->pages * PARTS;
 
 	if (anago_debug_turn_after > 0)
 		return step->rows_come > anago_debug_turn_after;
-	spent = step->pages_waited * PARTS + step->rows_come * turn->per_probe +
-		(step->op.counters.tids - step->tids_before) * turn->per_entry;
-	enough = (int64) turn->pages * PARTS;
-	return spent >= enough &&
-		(!may_stop(step->op.pipeline) || spent >= LIMIT_FACTOR * enough);
+	spent = (double) step->pages_waited * PARTS +
+		(double) step->rows_come * turn->per_probe +
+		(double) (step->op.counters.tids - step->tids_before) * turn->per_entry;
+	if (may_stop(step->op.pipeline))
+		enough *= LIMIT_FACTOR;
+	if (spent < enough)
+		return false;
+
+	if (step->grown == 0)
+	{
+		step->grown = has_grown(step);
+		step->may_turn = may_fit(step);
+	}
+	return step->may_turn && spent >= enough * step->grown;
 }
 
 static void
