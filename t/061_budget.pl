@@ -313,6 +313,19 @@ configure('anago.group_inflight_reads', 'role:g2=3');
 	becomes('allowed = 3 from anago_activity', 'the other way round: it has its limit');
 	seen('select pg_cancel_backend(pid) from anago_activity');
 	Anago::finish($session);
+	$session->query_safe('rollback; create role g3; grant select on a, b to g3; set cursor_tuple_fraction = 1');
+	configure('anago.group_inflight_reads', 'role:g2=50');
+	$session->query_safe("begin; set local role g2; declare c cursor for $rows");
+	for (1 .. 50)
+	{
+		$session->query_safe('fetch 777 from c');
+		last if seen('select in_flight > 4 from anago_activity') eq 't';
+	}
+	is(seen('select in_flight > 4 and allowed > 4 from anago_activity'), 't', 'a cursor that has some of a limit');
+	$session->query_safe('reset role; alter role g2 rename to g4; alter role g3 rename to g2; set local role g2');
+	is($session->query_safe('select count(*) from (select a.id from a join b on b.aid = a.id where a.k < 100) s'), 300,
+		'roles change names: the other one has the limit');
+	$session->query_safe('rollback; drop owned by g3; drop role g3');
 	$session->quit;
 }
 configure('anago.group_inflight_reads', '');

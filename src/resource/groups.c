@@ -332,10 +332,14 @@ anago_groups_begin(void)
 	find_groups();
 }
 
-/* (what it had of another role's limit is given back) */
+/*
+ * What it had of another role's limit is given back, also if that is the same limit, as
+ * one role now has the name that the other one had.
+ */
 void
 anago_groups_act_for(const NameData *role, int inflight)
 {
+	anago_slot_change_group(ANAGO_GROUP_ROLE, 0);
 	known[ANAGO_GROUP_ROLE] = *role;
 	find_groups();
 	anago_slot->role_inflight = inflight;
