@@ -478,6 +478,34 @@ configure('anago.server_mb_per_s', 0);
 becomes("count(*) = 0 from anago_activity where waiting_for = 'reads per second'", 'without a limit nobody waits');
 stop_all();
 
+# --- reads in place ---
+
+# One is owed that was done when none might be, at the rate of that time.
+SKIP:
+{
+	my $sleeps = "waiting_for = 'reads per second' and wanted = 0";
+
+	configure('anago.server_reads_per_s', 1);
+	Anago::drop_from_page_cache($node, qw(a b a_k b_aid));
+	start_all(20, 'anago.io_method' => 'sync');
+	skip 'blocks stay in the page cache here', 4
+	  unless until_true("select count(*) > 10 from anago_activity where $sleeps", 10);
+	configure('anago.server_reads_per_s', 1000);
+	cmp_ok(until_true('select sum(reads) > 100 from anago_activity') // 1e9, '<', 5000, 'a higher rate is there at once');
+	stop_all();
+
+	configure('anago.server_reads_per_s', 20);
+	Anago::drop_from_page_cache($node, qw(a b a_k b_aid));
+	start_all(1, 'anago.share' => 10000);
+	becomes('sum(wanted) > 0 from anago_activity', 'one with a great share');
+	start_all(1, 'anago.io_method' => 'sync', 'anago.share' => 1);
+	becomes("count(*) = 1 from anago_activity where $sleeps and share = 1", 'and one with a small one, that waits for long');
+	seen('select pg_cancel_backend(pid) from anago_activity where share = 10000');
+	cmp_ok(until_true('select max(reads) > 0 from anago_activity where share = 1') // 1e9, '<', 30_000, 'alone it waits no longer');
+}
+stop_all();
+configure('anago.server_reads_per_s', 0);
+
 # --- a hundred sessions ---
 
 configure('anago.server_inflight_reads', 20);

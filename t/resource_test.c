@@ -158,6 +158,10 @@ test_bucket(void)
 	claim(anago_bucket_has(due, 1000 + anago_bucket_wait(due, 1000, 100), 100, 1) == 1,
 		  "for as long as it takes");
 	claim(anago_bucket_has(due, due, 1e8, 10) == 10, "the highest rate");
+	due = anago_bucket_take(0, 1000, 0.01, 1);
+	claim(anago_bucket_within(due, 1000, 0.01) == due, "one that was not there is owed");
+	claim(anago_bucket_wait(anago_bucket_within(due, 1000, 100), 1000, 100) == 20000000,
+		  "no longer than at the rate there is now");
 }
 
 /* ---- parking ---- */

@@ -36,6 +36,19 @@ anago_bucket_burst_ns(uint64_t token)
 	return token > ANAGO_BURST_NS ? token : ANAGO_BURST_NS;
 }
 
+/*
+ * `due` of a bucket of which one token at a time may be taken before it is there: no later
+ * than at this rate.  It may have been a lower one.
+ */
+static inline uint64_t
+anago_bucket_within(uint64_t due, uint64_t now, double per_second)
+{
+	uint64_t	token = anago_bucket_token_ns(per_second);
+	uint64_t	most = now + anago_bucket_burst_ns(token) + token;
+
+	return due < most ? due : most;
+}
+
 /* How many of `want` tokens are there? */
 static inline int
 anago_bucket_has(uint64_t due, uint64_t now, double per_second, int want)

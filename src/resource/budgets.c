@@ -277,6 +277,9 @@ set_limit(AnagoBudgets *budgets, AnagoLimit which, int value)
 	if (value == (int) pg_atomic_read_u32(&budgets->limits[which]))
 		return;
 	pg_atomic_write_u32(&budgets->limits[which], value);
+	/* what was taken ahead at a low rate is not to be waited for at a higher one */
+	if (which == ANAGO_LIMIT_READS_PER_S || which == ANAGO_LIMIT_MB_PER_S)
+		pg_atomic_write_u64(&budgets->due, 0);
 	if (which != ANAGO_LIMIT_INFLIGHT)
 		return;
 	pg_atomic_write_u32(&budgets->peak, 0);

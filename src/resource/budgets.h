@@ -458,11 +458,11 @@ extern int	anago_slot_take(int want, int held);
 extern void anago_slot_done(int n);
 
 /*
- * A read was done in place: how long, in ms, is to be waited now?  And how long
- * until there may be one at all?
+ * A read was done in place: how long, in ms, is to be waited now, and for want of what?
+ * And how long until there may be one at all?
  */
-extern int	anago_slot_in_place(void);
-extern int	anago_slot_wait(void);
+extern int	anago_slot_in_place(AnagoShortage *shortage);
+extern int	anago_slot_wait(AnagoShortage *shortage);
 
 /* What it may have in flight now. */
 extern int	anago_slot_allowed(void);

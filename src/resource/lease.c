@@ -233,7 +233,8 @@ sleep_ms(int ms)
 void
 anago_lease_nap(AnagoLease *lease)
 {
-	int			ms = anago_slot_wait();
+	AnagoShortage shortage;
+	int			ms = anago_slot_wait(&shortage);
 
 	sleep_ms(Max(ms, NAP_MS));
 }
@@ -241,16 +242,17 @@ anago_lease_nap(AnagoLease *lease)
 void
 anago_lease_in_place(AnagoLease *lease)
 {
-	int			ms = anago_slot_in_place();
+	AnagoShortage shortage;
+	int			ms = anago_slot_in_place(&shortage);
 
 	if (ms == 0)
 		return;
-	pg_atomic_write_u32(&anago_slot->shortage, ANAGO_SHORT_OF_BUDGET);
 	while (ms > 0)
 	{
+		pg_atomic_write_u32(&anago_slot->shortage, shortage);
 		CHECK_FOR_INTERRUPTS();
 		sleep_ms(ms);
-		ms = anago_slot_wait();
+		ms = anago_slot_wait(&shortage);
 	}
 	pg_atomic_write_u32(&anago_slot->shortage, ANAGO_SHORT_OF_NOTHING);
 }

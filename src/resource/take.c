@@ -312,6 +312,14 @@ own_rate(double per_second)
 	return per_second * Min(share / Max(shares, share), 1.0);
 }
 
+/* Of this process's own bucket, at its part of the rate as it is now. */
+static uint64
+own_due(uint64 now, double rate)
+{
+	anago_slot->due = anago_bucket_within(anago_slot->due, now, rate);
+	return anago_slot->due;
+}
+
 /*
  * Of `want`, what this process's own part has, and of what others leave over: the
  * upper half of the common bucket.
@@ -322,7 +330,7 @@ take_tokens(double per_second, int want, uint64 now)
 	uint64		due = pg_atomic_read_u64(&anago_budgets->due);
 	double		rate = own_rate(per_second);
 	int			half = (int) (per_second * (ANAGO_BURST_NS / 2e9));
-	int			mine = anago_bucket_has(anago_slot->due, now, rate, want);
+	int			mine = anago_bucket_has(own_due(now, rate), now, rate, want);
 	int			n;
 
 	do
@@ -342,7 +350,8 @@ take_tokens(double per_second, int want, uint64 now)
 static int
 wait_for_token(double per_second, uint64 now)
 {
-	uint64		mine = anago_bucket_wait(anago_slot->due, now, own_rate(per_second));
+	double		rate = own_rate(per_second);
+	uint64		mine = anago_bucket_wait(own_due(now, rate), now, rate);
 	uint64		common = anago_bucket_wait(pg_atomic_read_u64(&anago_budgets->due),
 										   now, per_second);
 	uint64		wait = Max(mine, common);
@@ -351,21 +360,30 @@ wait_for_token(double per_second, uint64 now)
 }
 
 int
-anago_slot_wait(void)
+anago_slot_wait(AnagoShortage *shortage)
 {
 	double		per_second = rate_limit();
 	uint64		now;
+	int			limit;
 	int			ms;
 
+	*shortage = ANAGO_SHORT_OF_BUDGET;
 	if (!anago_budgets_limited())
 		return 0;
 	now = anago_budgets_now();
 	ms = wait_for_duty(now);
 	if (per_second > 0)
 	{
-		int			for_token = wait_for_token(per_second, now);
+		int			for_token;
 
-		ms = Max(ms, for_token);
+		/* others may have come or gone, and all that are left may be waiting here */
+		(void) anago_division(now, &limit);
+		for_token = wait_for_token(per_second, now);
+		if (for_token > ms)
+		{
+			ms = for_token;
+			*shortage = ANAGO_SHORT_OF_RATE;
+		}
 	}
 	return ms;
 }
@@ -375,6 +393,7 @@ static void
 count_in_place(double per_second)
 {
 	uint64		now = anago_budgets_now();
+	double		rate;
 	uint64		due;
 	int			limit;
 
@@ -383,17 +402,18 @@ count_in_place(double per_second)
 	while (!pg_atomic_compare_exchange_u64(&anago_budgets->due, &due,
 										   anago_bucket_take(due, now, per_second, 1)))
 		;
-	anago_slot->due = anago_bucket_take(anago_slot->due, now, own_rate(per_second), 1);
+	rate = own_rate(per_second);
+	anago_slot->due = anago_bucket_take(own_due(now, rate), now, rate, 1);
 }
 
 int
-anago_slot_in_place(void)
+anago_slot_in_place(AnagoShortage *shortage)
 {
 	double		per_second = rate_limit();
 
 	if (per_second > 0)
 		count_in_place(per_second);
-	return anago_slot_wait();
+	return anago_slot_wait(shortage);
 }
 
 /* ---- all of them ---- */
