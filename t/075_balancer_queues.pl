@@ -106,7 +106,42 @@ configure('anago.balancer_queues', 'select cl_waiting from public.pools');
 becomes("state = 'favour OLTP'", 'it is ended, and the next one is asked');
 is_said('cannot see what waits: canceling statement due to statement timeout', 1, 'which is said, too');
 
+# --- queries that say much ---
+
+seen("create function public.complain() returns int language plpgsql as
+	\$\$ begin raise warning 'something new'; raise exception 'at %', clock_timestamp(); end \$\$");
+configure('anago.balancer_queues', 'select public.complain()');
+eventually(sub { times_said('cannot see what waits: at ') > 0 }, 'an error that is another one each time: it is said');
+my $before = times_said('cannot see what waits: at ');
+usleep(3_000_000);
+cmp_ok(times_said('cannot see what waits: at ') - $before, '<=', 2, 'but not each time');
+unlike(slurp_file($node->logfile), qr/WARNING:  something new/, 'and no warnings');
+configure('anago.balancer_queues', 'select cl_waiting from public.pools');
+becomes("state = 'favour OLTP'", 'again one that works');
+
 # --- its process ---
+
+for my $type ('anago balancer', 'anago queues')
+{
+	my $it = "from pg_stat_activity where backend_type = '$type'";
+	my $pid = seen("select pid $it");
+	seen("select pg_cancel_backend($pid)");
+	usleep(1_500_000);
+	is(seen("select pid $it"), $pid, "$type: a cancel does nothing");
+}
+
+my $locker = Anago::session($node);
+configure('anago.balancer_queues', '');
+becomes("state = 'favour OLAP' and (select count(*) = 0 $process)", 'no process');
+$locker->query_safe('begin; lock table pg_database in access exclusive mode');
+configure('anago.balancer_queues', 'select cl_waiting from public.pools');
+usleep(1_000_000);
+my $now = seen('select clock_timestamp()');
+becomes("decided_at > '$now'::timestamptz + interval '2s'", 'databases are locked: the balancer does not wait for that');
+$locker->query_safe('rollback');
+$locker->quit;
+becomes("state = 'favour OLTP'", 'they are not any more: it asks');
+
 
 my $pid = seen("select pid $process");
 seen("select pg_terminate_backend($pid)");

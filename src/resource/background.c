@@ -44,7 +44,8 @@ void
 anago_background_begin(bool catalogs, const char *database)
 {
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
-	pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
+	/* one with a database may be in the middle of something, or wait for that */
+	pqsignal(SIGTERM, database != NULL ? die : SignalHandlerForShutdownRequest);
 	BackgroundWorkerUnblockSignals();
 	if (catalogs)
 		BackgroundWorkerInitializeConnection(database, NULL, 0);
@@ -57,6 +58,8 @@ anago_background_sleep(long ms, uint32 wait_event)
 	(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
 					 ms, wait_event);
 	ResetLatch(MyLatch);
+	/* a cancel, or a time-out that comes too late, is of a query, and there is none */
+	QueryCancelPending = false;
 	CHECK_FOR_INTERRUPTS();
 	if (ShutdownRequestPending)
 		proc_exit(1);			/* with 0 it would not be started again */

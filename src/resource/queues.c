@@ -16,6 +16,7 @@
 #include "pgstat.h"
 #include "postmaster/bgworker.h"
 #include "storage/ipc.h"
+#include "storage/lmgr.h"
 #include "tcop/tcopprot.h"
 #include "utils/float.h"
 #include "utils/guc.h"
@@ -33,6 +34,10 @@
 /* A report is good for so many periods; what a query may take, but for its connections. */
 #define GOOD_PERIODS	3
 #define QUERY_MS		10000
+
+/* The log has no more than one line in so many periods, or so long. */
+#define SAY_PERIODS		10
+#define SAY_MS			10000
 
 /* A process that has ended by itself, or could not be started. */
 #define RETRY_MS		5000
@@ -63,17 +68,22 @@ is_there(void)
 	return process != NULL && GetBackgroundWorkerPid(process, &pid) != BGWH_STOPPED;
 }
 
-/* (else the process would end with an error each time) */
+/*
+ * Is there that database?  (Else the process would end with an error each time.)  False: it
+ * cannot be known now; the look-up might wait for that lock, for as long as somebody likes.
+ */
 static bool
-database_exists(void)
+look_for_database(bool *exists)
 {
-	bool		exists;
+	bool		known;
 
 	SetCurrentStatementStartTimestamp();
 	StartTransactionCommand();
-	exists = OidIsValid(get_database_oid(anago_balancer_database, true));
+	known = ConditionalLockRelationOid(DatabaseRelationId, AccessShareLock);
+	if (known)
+		*exists = OidIsValid(get_database_oid(anago_balancer_database, true));
 	CommitTransactionCommand();
-	return exists;
+	return known;
 }
 
 static bool
@@ -100,9 +110,12 @@ static void
 start_or_say(void)
 {
 	static bool said = false;
-	bool		exists = database_exists();
-	bool		started = exists && start();
+	bool		exists;
+	bool		started;
 
+	if (!look_for_database(&exists))
+		return;
+	started = exists && start();
 	if (!started && !said)
 		ereport(LOG,
 				(errmsg("anago's balancer cannot start the process that asks for queues"),
@@ -184,8 +197,8 @@ ask(void)
 	StartTransactionCommand();
 	pgstat_report_activity(STATE_RUNNING, anago_balancer_queues);
 	SPI_connect();
-	PushActiveSnapshot(GetTransactionSnapshot());
 	enable_timeout_after(STATEMENT_TIMEOUT, QUERY_MS);
+	PushActiveSnapshot(GetTransactionSnapshot());
 	if (SPI_execute(whole_query(), true, 0) != SPI_OK_SELECT || SPI_processed != 1)
 		ereport(ERROR,
 				(errcode(ERRCODE_SYNTAX_ERROR),
@@ -207,16 +220,23 @@ static void
 say_failed(const ErrorData *error)
 {
 	static char said[1024] = "";
+	static TimestampTz at = 0;
+	TimestampTz now = GetCurrentTimestamp();
 
-	if (error == NULL || strncmp(said, error->message, sizeof(said) - 1) != 0)
+	if (!TimestampDifferenceExceeds(at, now,
+									Min(anago_balancer_period * SAY_PERIODS, SAY_MS)))
+		return;
+	if (error == NULL ? said[0] != '\0' :
+		strncmp(said, error->message, sizeof(said) - 1) != 0)
 	{
+		at = now;
 		if (error != NULL)
 			ereport(LOG,
 					(errmsg("anago's balancer cannot see what waits: %s", error->message),
 					 error->detail != NULL ? errdetail_internal("%s", error->detail) : 0,
 					 errhint("Cores stay where they are until it can. See anago.balancer_queues, a query in database \"%s\".",
 							 anago_balancer_database)));
-		else if (said[0] != '\0')
+		else
 			ereport(LOG, (errmsg("anago's balancer sees again what waits")));
 		strlcpy(said, error != NULL ? error->message : "", sizeof(said));
 	}
@@ -237,6 +257,7 @@ try(MemoryContext context)
 		error = CopyErrorData();
 		FlushErrorState();
 		disable_all_timeouts(false);
+		QueryCancelPending = false;
 		AbortCurrentTransaction();
 		pgstat_report_activity(STATE_IDLE, NULL);
 	}
@@ -265,6 +286,7 @@ set_up(void)
 		{"search_path", "pg_catalog"},
 		{"default_transaction_read_only", "on"},
 		{"anago.enable", "off"},
+		{"log_min_messages", "error"},	/* what it warns of would be there each time */
 		{"max_parallel_workers_per_gather", "0"}
 	};
 
@@ -281,7 +303,6 @@ anago_queues_main(Datum arg)
 	char	   *database;
 
 	anago_background_begin(true, anago_balancer_database);
-	pqsignal(SIGTERM, die);		/* also in the middle of a query */
 	context = AllocSetContextCreate(TopMemoryContext, "anago queues", ALLOCSET_SMALL_SIZES);
 	database = MemoryContextStrdup(TopMemoryContext, anago_balancer_database);
 	before_shmem_exit(end_process, (Datum) 0);
