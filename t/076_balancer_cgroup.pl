@@ -156,6 +156,14 @@ kill 'TERM', $balancer;
 eventually(sub { seen("select pid <> $balancer and grouped > 0 from anago_balancer") eq 't' && is_in('oltp', $pid) }, 'terminated: the next one begins anew');
 eventually(sub { quota('oltp') =~ /^\d/ }, 'with quotas');
 
+# --- groups that go away and come back ---
+
+rename($tree, "$tree.gone") or die "rename: $!";
+eventually(sub { times_said('(cpu.max|cgroup.controllers)') > 0 }, 'the directory is gone: it is said');
+make_tree("$tree.again", 'cpu');
+rename("$tree.again", $tree) or die "rename: $!";
+eventually(sub { quota('oltp') =~ /^\d/ && quota('olap') =~ /^\d/ && is_in('oltp', $pid) }, 'it is there again: with quotas and processes');
+
 # --- where it breaks ---
 
 unlink "$tree/oltp/cpu.max";

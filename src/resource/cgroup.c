@@ -10,7 +10,7 @@
  *			olap/
  *			shipping/
  *
- * What is not there of the last three is made.  A class with 1.75 cores has a quota of
+ * What is not there of the last three is made, also later.  A class with 1.75 cores has a quota of
  * 17500 of 10000 us.  The period is a tenth of the kernel's usual one: who is throttled may
  * hold a lock that others wait for.
  *
@@ -57,6 +57,7 @@ static Grouped *next;			/* what it becomes */
 static int	ngrouped;
 
 static char directory[MAXPGPATH];	/* that is in use; empty: none */
+static ino_t inodes[ANAGO_HTAL_CLASSES];	/* of its groups */
 static char quotas[ANAGO_HTAL_CLASSES][32]; /* as they were written */
 static bool refused;			/* the log has it */
 
@@ -161,16 +162,38 @@ static bool
 make_folders(void)
 {
 	char		path[MAXPGPATH];
+	struct stat group;
 
 	for (int class = 0; class < ANAGO_HTAL_CLASSES; class++)
 	{
 		if (folders[class] == NULL)
 			continue;
 		path_of(path, -1, folders[class]);
-		if (mkdir(path, 0755) == 0 || errno == EEXIST)
+		if ((mkdir(path, 0755) == 0 || errno == EEXIST) && stat(path, &group) == 0)
+		{
+			inodes[class] = group.st_ino;
 			continue;
+		}
 		say_refused(path);
 		return false;
+	}
+	return true;
+}
+
+/* Others may have removed them, and made them anew: without quotas and processes. */
+static bool
+are_still_there(void)
+{
+	char		path[MAXPGPATH];
+	struct stat group;
+
+	for (int class = 0; class < ANAGO_HTAL_CLASSES; class++)
+	{
+		if (folders[class] == NULL)
+			continue;
+		path_of(path, -1, folders[class]);
+		if (stat(path, &group) != 0 || group.st_ino != inodes[class])
+			return false;
 	}
 	return true;
 }
@@ -197,7 +220,8 @@ end_cgroup(void)
 static bool
 keep_directory(void)
 {
-	if (directory[0] != '\0' && strcmp(directory, anago_balancer_cgroup) == 0)
+	if (directory[0] != '\0' && strcmp(directory, anago_balancer_cgroup) == 0 &&
+		are_still_there())
 		return true;
 	end_cgroup();
 	if (anago_balancer_cgroup[0] == '\0' || !hand_down_cpu() || !make_folders())
