@@ -150,6 +150,9 @@ configure('anago.balancer_database', 'nowhere');
 becomes("state = 'favour nobody' and (select count(*) = 0 $process)", 'a database that there is not: not known what waits');
 usleep(6_000_000);
 is_said('cannot start the process that asks for queues', 1, 'which is said once');
+configure('anago.balancer_database', 'template0');
+usleep(6_000_000);
+unlike(slurp_file($node->logfile), qr/FATAL:.*template0/, 'nor is one asked that takes no connections');
 configure('anago.balancer_database', 'template1');
 configure('anago.balancer_queues', "select $many, current_database() where current_database() = 'template1'");
 becomes("state = 'favour OLTP' and queues = 1", 'another database');
@@ -223,6 +226,17 @@ SKIP:
 	kill 'TERM', $bouncer_pid;
 }
 
+# --- a server to which nobody has connected yet ---
+
+configure('anago.balancer_queues', 'select 1');
+unwatch();
+$node->stop;
+my $from = -s $node->logfile;
+$node->start;
+usleep(3_000_000);
+unlike(slurp_file($node->logfile, $from), qr/FATAL|exited with/, 'the balancer begins before anybody has connected');
+watch($node, view => 'anago_balancer', pause => 0.1);
+becomes('queues = 1', 'and what waits is known');
 unwatch();
 $node->stop;
 Anago::log_is_clean($node);

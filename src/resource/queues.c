@@ -7,9 +7,11 @@
  */
 #include "postgres.h"
 
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
 #include "access/xact.h"
 #include "catalog/pg_database.h"
-#include "commands/dbcommands.h"
 #include "executor/spi.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
@@ -19,8 +21,11 @@
 #include "storage/lmgr.h"
 #include "tcop/tcopprot.h"
 #include "utils/float.h"
+#include "utils/fmgroids.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/relcache.h"
 #include "utils/snapmgr.h"
 #include "utils/timeout.h"
 #include "utils/timestamp.h"
@@ -68,6 +73,26 @@ is_there(void)
 	return process != NULL && GetBackgroundWorkerPid(process, &pid) != BGWH_STOPPED;
 }
 
+/* By its index only if that is known, as PostgreSQL does itself without a database. */
+static bool
+may_connect(Relation databases)
+{
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple	database;
+	bool		may;
+
+	ScanKeyInit(&key, Anum_pg_database_datname, BTEqualStrategyNumber, F_NAMEEQ,
+				CStringGetDatum(anago_balancer_database));
+	scan = systable_beginscan(databases, DatabaseNameIndexId, criticalSharedRelcachesBuilt,
+							  NULL, 1, &key);
+	database = systable_getnext(scan);
+	may = HeapTupleIsValid(database) &&
+		((Form_pg_database) GETSTRUCT(database))->datallowconn;
+	systable_endscan(scan);
+	return may;
+}
+
 /*
  * Is there that database?  (Else the process would end with an error each time.)  False: it
  * cannot be known now; the look-up might wait for that lock, for as long as somebody likes.
@@ -81,7 +106,12 @@ look_for_database(bool *exists)
 	StartTransactionCommand();
 	known = ConditionalLockRelationOid(DatabaseRelationId, AccessShareLock);
 	if (known)
-		*exists = OidIsValid(get_database_oid(anago_balancer_database, true));
+	{
+		Relation	databases = table_open(DatabaseRelationId, NoLock);
+
+		*exists = may_connect(databases);
+		table_close(databases, NoLock);
+	}
 	CommitTransactionCommand();
 	return known;
 }
@@ -120,7 +150,7 @@ start_or_say(void)
 		ereport(LOG,
 				(errmsg("anago's balancer cannot start the process that asks for queues"),
 				 exists ? errhint("Consider a greater \"max_worker_processes\".") :
-				 errdetail("There is no database \"%s\", as anago.balancer_database names it.",
+				 errdetail("There is no database \"%s\" to connect to, as anago.balancer_database names it.",
 						   anago_balancer_database)));
 	said = !started;
 }
