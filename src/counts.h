@@ -117,7 +117,9 @@ typedef struct AnagoCountDesc
 	COUNT(turned_after, .property = "Probes before Hash") \
 	COUNT(hash_rows, .property = "Hash Rows") \
 	COUNT(hash_kb, .unit = ANAGO_UNIT_KB, .property = "Hash Memory") \
-	COUNT(turns_failed, .property = "Hashes Too Large")
+	COUNT(turns_failed, .property = "Hashes Too Large") \
+	COUNT(turns_back, .property = "Turns back into Probes") \
+	COUNT(turned_back_after, .property = "Lookups before Probes")
 
 #define ANAGO_COUNT_FIELD(name, ...)	int64 name;
 
@@ -160,8 +162,9 @@ typedef struct AnagoCounts
  *							(ops/btree/turn.h),
  *		turned_after		after so many rows, that were probed for,
  *		hash_rows, hash_kb	with tables of so many rows, and their size in kB;
- *		turns_failed		in which a table was too large for that.  Any of them
- *							< 0: not to be shown
+ *		turns_failed		in which a table was too large for that;
+ *		turns_back			in which lookups took longer than probes had,
+ *		turned_back_after	after so many of them.  Any of these < 0: not to be shown
  */
 typedef struct AnagoStepCounts
 {

@@ -102,20 +102,22 @@ write_level(const AnagoPruneLevel *level)
 static List *
 write_turn(const AnagoTurnDesc *turn)
 {
-	return lappend_int(list_make5_int(turn->pages, turn->per_probe, turn->per_entry,
-									  turn->kilobytes, turn->early_filter),
-					   turn->blocks);
+	return list_concat(list_make4_int(turn->blocks, turn->pages, turn->per_probe,
+									  turn->per_entry),
+					   list_make3_int(turn->per_candidate, turn->kilobytes,
+									  turn->early_filter));
 }
 
 static void
 read_turn(AnagoTurnDesc *turn, const List *numbers)
 {
-	turn->pages = list_nth_int(numbers, 0);
-	turn->per_probe = list_nth_int(numbers, 1);
-	turn->per_entry = list_nth_int(numbers, 2);
-	turn->kilobytes = list_nth_int(numbers, 3);
-	turn->early_filter = list_nth_int(numbers, 4) != 0;
-	turn->blocks = list_nth_int(numbers, 5);
+	turn->blocks = list_nth_int(numbers, 0);
+	turn->pages = list_nth_int(numbers, 1);
+	turn->per_probe = list_nth_int(numbers, 2);
+	turn->per_entry = list_nth_int(numbers, 3);
+	turn->per_candidate = list_nth_int(numbers, 4);
+	turn->kilobytes = list_nth_int(numbers, 5);
+	turn->early_filter = list_nth_int(numbers, 6) != 0;
 }
 
 static List *

@@ -164,6 +164,7 @@ typedef struct AnagoTurnDesc
 								 * the step stays what it is */
 	int			per_probe;		/* a descent of the index, in parts of a page, */
 	int			per_entry;		/* and a row that it finds */
+	int			per_candidate;	/* and a row that a lookup compares with */
 	int			kilobytes;		/* the hash table, as it is expected */
 	bool		early_filter;	/* the filter can be, and may be, evaluated on rows
 								 * that no outer row asks for */

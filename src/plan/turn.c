@@ -71,6 +71,13 @@ hash_join(const RelOptInfo *rel, double kept)
 		kept * anago_hashed_row_cost();
 }
 
+/* A row of the hash table that a lookup comes to: found, and its conditions evaluated. */
+static Cost
+candidate(const AnagoStepDesc *desc)
+{
+	return cpu_operator_cost * (1 + desc->nkeys);
+}
+
 /* A page of the table that is waited for together with others, and its CPU time. */
 static Cost
 waited_page(const RelOptInfo *rel)
@@ -107,5 +114,6 @@ anago_describe_turn(PlannerInfo *root, AnagoStepDesc *desc, const AnagoPathStep 
 	turn->pages = whole(hash_join(rel, kept) / page, 1);
 	turn->per_probe = whole(ipath->path.startup_cost / page * ANAGO_TURN_PARTS, 0);
 	turn->per_entry = whole(anago_cpu_of(root, step, 1, 1) / page * ANAGO_TURN_PARTS, 0);
+	turn->per_candidate = whole(candidate(desc) / page * ANAGO_TURN_PARTS, 0);
 	turn->kilobytes = whole(hashed_bytes(rel, kept) / 1024, 0);
 }

@@ -170,7 +170,11 @@ struct AnagoStep
 	int64		tids_before;	/* and counters.tids before them */
 	double		grown;			/* the table has so many times as many blocks as
 								 * when it was planned; 0: not looked at */
-	struct AnagoJoinTable *table;	/* it has turned, or NULL */
+	struct AnagoJoinTable *table;	/* it has turned, or NULL; */
+	bool		turned_back;	/* it has not been used since: */
+	double		probe_took;		/* what a row's probe took before, on an average, */
+	int64		lookups;		/* rows that came to lookups, */
+	int64		in_vain;		/* and rows that these came to and did not want */
 
 	Buffer		vmbuffer;		/* visibility map page used last, or none; a
 								 * member, of which there are many, keeps none */

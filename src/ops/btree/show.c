@@ -154,6 +154,13 @@ show_turn(ExplainState *es, const AnagoStepCounts *counts)
 						 counts->turned_after, counts->hash_rows, counts->hash_kb);
 		show_processes(es, counts->turns);
 	}
+	if (counts->turns_back > 0)
+	{
+		anago_explain_indent(es);
+		appendStringInfo(es->str, "Turned back into Probes: after " INT64_FORMAT " lookups",
+						 counts->turned_back_after);
+		show_processes(es, counts->turns_back);
+	}
 	if (counts->turns_failed > 0)
 	{
 		anago_explain_indent(es);
@@ -174,6 +181,8 @@ show_counts(const AnagoStepDesc *desc, bool index_only, ExplainState *es,
 		shown.turns = shown.turned_after = shown.hash_rows = shown.hash_kb = -1;
 	if (shown.turns_failed == 0)
 		shown.turns_failed = -1;
+	if (shown.turns_back == 0)
+		shown.turns_back = shown.turned_back_after = -1;
 	/* rows of a table that the user may not be allowed to read are not counted */
 	if (shows_key(desc))
 		shown.tids = shown.fetched = shown.rows = -1;

@@ -22,11 +22,16 @@
  *
  * Where not all rows may be wanted (LIMIT), probes may take twice as much before.
  *
+ * A lookup may come to many rows that it does not want, where other conditions than
+ * the equalities tell rows apart: a range in each of few groups, say.  By the same
+ * argument, when that has taken as much as the turn and all that probes would have taken for
+ * these rows, the step turns back into what it was.
+ *
  * Invariants
  *	- each outer row is a probe or looks in the table, never both: what it is
  *	  is decided when it comes, and probes that are under way then end as such;
- *	- a process turns once: for itself, with a table of its own, which it keeps for
- *	  rescans.  A table that does not fit is dropped, and never tried again.
+ *	- a process turns once, and back once: for itself, with a table of its own, which it
+ *	  keeps for rescans.  A table that does not fit is dropped, and never tried again.
  *
  * The scan is not interrupted by other tasks.  Their reads stay on their way.
  *
@@ -97,18 +102,25 @@ has_grown(const AnagoStep *step)
 	return Max(blocks / step->desc->turn.blocks, 1.0);
 }
 
+/* All probes so far. */
+static double
+probes_took(const AnagoStep *step)
+{
+	const AnagoTurnDesc *turn = &step->desc->turn;
+
+	return (double) step->pages_waited * PARTS +
+		(double) step->rows_come * turn->per_probe +
+		(double) (step->op.counters.tids - step->tids_before) * turn->per_entry;
+}
+
 static bool
 is_due(AnagoStep *step)
 {
-	const AnagoTurnDesc *turn = &step->desc->turn;
-	double		spent;
-	double		enough = (double) turn->pages * PARTS;
+	double		spent = probes_took(step);
+	double		enough = (double) step->desc->turn.pages * PARTS;
 
 	if (anago_debug_turn_after > 0)
 		return step->rows_come > anago_debug_turn_after;
-	spent = (double) step->pages_waited * PARTS +
-		(double) step->rows_come * turn->per_probe +
-		(double) (step->op.counters.tids - step->tids_before) * turn->per_entry;
 	if (may_stop(step->op.pipeline))
 		enough *= LIMIT_FACTOR;
 	if (spent < enough)
@@ -150,8 +162,29 @@ turn(AnagoStep *step, const AnagoProbe *probe)
 		return false;
 	}
 	step->table = table;
+	step->probe_took = probes_took(step) / step->rows_come;
 	count_turn(step);
 	return true;
+}
+
+/* See the top.  Those who test lookups want no others. */
+static bool
+are_lookups_dear(const AnagoStep *step)
+{
+	const AnagoTurnDesc *turn = &step->desc->turn;
+
+	return (double) step->in_vain * turn->per_candidate >
+		(double) turn->pages * PARTS * step->grown + step->lookups * step->probe_took &&
+		anago_debug_turn_after == 0;
+}
+
+/* Lookups that are under way end as such, so the table stays. */
+static void
+turn_back(AnagoStep *step)
+{
+	step->turned_back = true;
+	step->op.counters.turns_back++;
+	step->op.counters.turned_back_after += step->lookups;
 }
 
 /* ---- lookups ---- */
@@ -173,7 +206,9 @@ lookup_run(AnagoTask *task)
 		entry = self->entry;
 		self->entry = anago_jointable_next(entry);
 		anago_row_bind(pipeline, probe->row);
-		if (anago_jointable_match(step->table, entry, probe) && anago_probe_match(probe))
+		if (!anago_jointable_match(step->table, entry, probe))
+			step->in_vain++;
+		else if (anago_probe_match(probe))
 			ANAGO_PASS_ON(task, &step->op, probe->row);
 	}
 	if (anago_probe_is_unmatched(probe))
@@ -211,8 +246,11 @@ anago_turn_take(AnagoStep *step, AnagoProbe *probe)
 		if (probe->keys.ncombos > 0 && is_due(step))
 			turn(step, probe);
 	}
-	if (step->table == NULL)
+	if (step->table != NULL && !step->turned_back && are_lookups_dear(step))
+		turn_back(step);
+	if (step->table == NULL || step->turned_back)
 		return false;
+	step->lookups++;
 	spawn_lookup(probe);
 	return true;
 }
