@@ -35,12 +35,12 @@ $node->safe_psql(
 my $all = "from a join b on b.aid = a.id where a.k between 0 and $rows and a.pad > '' and b.pad > ''";
 my $half = $rows / 2;
 my %endless = (
-	'reads' => "select count(*) from a x join b on b.aid = x.id join a y on y.k = b.id % $rows join b z on z.aid = y.id and z.pad > y.pad where x.k between 0 and $rows",
+	'reads' => "select count(*) from a x join b on b.aid = x.id join a y on y.k = b.id % $rows join b z on z.aid between y.id and y.id + 99 and z.pad > y.pad where x.k between 0 and $rows",
 	'partitions' => "select count(*) from a x join p on p.id = x.id join a y on y.k = p.aid % $rows left join p q on q.aid = y.id and q.v > p.v where x.k between 0 and $rows",
-	'an OR' => "select count(*) from a x join b on b.aid = x.id join a y on y.k = b.id % $rows or y.id = b.id % $half join b z on z.aid = y.id and z.pad > y.pad where x.k between 0 and $rows",
-	'rows in order' => "select count(*) from (select x.id from a x join b on b.aid = x.id join a y on y.k = b.id % $rows join b z on z.aid = y.id and z.pad > y.pad where x.k between 0 and $rows order by x.k desc offset 0) s",
-	'the first rows' => "select x.id from a x join b on b.aid = x.id join a y on y.k = b.id % $rows join b z on z.aid = y.id and z.pad > y.pad where x.k between 0 and $rows and x.pad || z.pad < 'a' limit 5",
-	'the first rows in order' => "select x.id from a x join b on b.aid = x.id join a y on y.k = b.id % $rows join b z on z.aid = y.id and z.pad > y.pad where x.k between 0 and $rows and x.pad || z.pad < 'a' order by x.k limit 5",
+	'an OR' => "select count(*) from a x join b on b.aid = x.id join a y on y.k = b.id % $rows or y.id = b.id % $half join b z on z.aid between y.id and y.id + 99 and z.pad > y.pad where x.k between 0 and $rows",
+	'rows in order' => "select count(*) from (select x.id from a x join b on b.aid = x.id join a y on y.k = b.id % $rows join b z on z.aid between y.id and y.id + 99 and z.pad > y.pad where x.k between 0 and $rows order by x.k desc offset 0) s",
+	'the first rows' => "select x.id from a x join b on b.aid = x.id join a y on y.k = b.id % $rows join b z on z.aid between y.id and y.id + 99 and z.pad > y.pad where x.k between 0 and $rows and x.pad || z.pad < 'a' limit 5",
+	'the first rows in order' => "select x.id from a x join b on b.aid = x.id join a y on y.k = b.id % $rows join b z on z.aid between y.id and y.id + 99 and z.pad > y.pad where x.k between 0 and $rows and x.pad || z.pad < 'a' order by x.k limit 5",
 	'a slow filter' => "select count(*) $all and slow(b.v)",
 	'a slow select list' => "select count(a.id + (select pg_sleep(0.002) is null and b.v < 0)::int) $all");
 
