@@ -38,6 +38,9 @@ select * from why_of('select pad from why_a where id = 5');
 select * from why_of('select pad from why_a where a between 100 and 400 for update');
 select * from why_of('select pad from why_a where a between 100 and 400 and random() < 2');
 select * from why_of('select 1');
+-- the first rows are there before a pipeline has begun, and what takes all rows is not tried beside
+select * from why_of('select pad from why_a where a > 10 order by a limit 1');
+select * from why_of('select b.pad from why_a a join why_b b on b.a_id = a.id where a.a > 10 order by a.a limit 1');
 -- all is cached: nothing to wait for, unless an index says that far fewer entries are found than core believes
 set anago.residency = on;
 select count(pad), count(id) from why_a, (select count(pad), count(a_id) from why_b) b;

@@ -88,6 +88,16 @@ anago_copy_disabled_nodes(Path *dst pg_attribute_unused(),
 #endif
 }
 
+static inline bool
+anago_is_disabled(const Path *path)
+{
+#if PG_VERSION_NUM >= 180000
+	return path->disabled_nodes > 0;
+#else
+	return path->total_cost >= disable_cost;
+#endif
+}
+
 /* 19: what counts as disabled is said by the caller, and not by settings. */
 static inline void
 anago_initial_cost_nestloop(PlannerInfo *root, JoinCostWorkspace *workspace,

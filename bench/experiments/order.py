@@ -126,7 +126,7 @@ def warm(bench, section, tables):
     bench.cluster.restart_cold(server)
     with bench.cluster.connect(bench.dbname) as conn:
         if tables:
-            fill_caches(conn, bench.cluster.data, tables)
+            fill_caches(conn, tables)
         for shape, count in points(bench.args):
             done += bench.cached(conn, cached_variants(bench.args, shape, count),
                                  section)
@@ -266,8 +266,9 @@ def main():
                         help="numbers of rows from --least to --most")
     parser.add_argument("--limit", type=float, default=120,
                         help="seconds after which a query is stopped")
-    parser.add_argument("--cached-buffers", default="8GB",
-                        help="shared_buffers of the cached runs")
+    parser.add_argument("--cached-buffers", default="16GB",
+                        help="shared_buffers of the cached runs; for both tables with "
+                        "all their indexes at scale 10")
     variants.options_of_anago(parser)
     args = parser.parse_args()
     wanted = session.sections_of(args, SECTIONS)

@@ -26,6 +26,9 @@ TITLE = "Planning time"
 QUESTION = "How much longer does planning take with anago switched on?"
 SECTIONS = ("warm", "uncached", "first")
 
+# Room for all data of scale 1.
+SERVER = {"shared_buffers": "4GB", **session.ANAGO_SERVER}
+
 SIDES = {"off": queries.ANAGO_OFF, "on": queries.ANAGO_ON}
 
 # The first ones fill the caches of a session.
@@ -83,10 +86,10 @@ TAKE = {"warm": in_turn, "uncached": in_turn, "first": first}
 def prepare(bench, section):
     """What is cached of the data is the section's, whatever was there before."""
     if section == "uncached":
-        bench.cluster.restart_cold(session.ANAGO_SERVER)
+        bench.cluster.restart_cold(SERVER)
     else:
         with bench.cluster.connect(bench.dbname) as conn:
-            fill_caches(conn, bench.cluster.data)
+            fill_caches(conn)
 
 
 def section_of(bench, section, texts):
@@ -148,7 +151,7 @@ def main():
     wanted = session.sections_of(args, SECTIONS)
     texts = texts_of(args)
     with session.experiment(NAME, TITLE, QUESTION, args) as bench, \
-            bench.cluster.started(session.ANAGO_SERVER):
+            bench.cluster.started(SERVER):
         bench.results.finish({section: section_of(bench, section, texts)
                               for section in wanted})
 

@@ -214,20 +214,19 @@ class Cluster:
         return done
 
 
-def fill_caches(conn, data: Path, tables=None):
-    """Read tables and their indexes, all if none is named, into the page cache."""
-    found = conn.execute(
-        "select pg_relation_filepath(c.oid) from pg_class c left join pg_index i"
+def fill_caches(conn, tables=None):
+    """Read tables and their indexes, all if none is named, into shared buffers.
+
+    What does not fit is in the kernel's page cache then; how long it stays there is
+    the kernel's business, and on some machines its host's.
+    """
+    conn.execute("create extension if not exists pg_prewarm")
+    conn.execute(
+        "select count(pg_prewarm(c.oid)) from pg_class c left join pg_index i"
         " on i.indexrelid = c.oid join pg_class t on t.oid = coalesce(i.indrelid, c.oid)"
         " where t.relkind in ('r', 'm') and c.relkind in ('r', 'm', 'i')"
         " and t.relnamespace = 'public'::regnamespace"
         " and (%s::text[] is null or t.relname = any(%s))", [tables, tables])
-    for path, in found.fetchall():
-        first = data / path
-        for segment in [first, *first.parent.glob(first.name + ".*")]:
-            with open(segment, "rb", 0) as file:
-                while file.read(1 << 20):
-                    pass
 
 
 def drop_caches(path: Path):

@@ -259,7 +259,7 @@ anago_cost_nestloop(PlannerInfo *root, AnagoPathStep *step, const NestPath *nest
 	AnagoProbesCost cost = probes_of(root, step, nest);
 
 	return outer->total_cost +
-		anago_price_step(root, step, &cost, Max(anago_own_rows(outer), 1.0), 0, sjinfo).ours;
+		anago_price_step(root, step, &cost, Max(anago_own_rows(outer), 1.0), 0, sjinfo).core;
 }
 
 /*

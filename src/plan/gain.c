@@ -8,6 +8,10 @@
  * more.  So there is none, unless the index says that far fewer entries are found
  * than core believes: then core's plan may be another one, which takes longer.
  *
+ * The same where few rows are wanted, and core has a path that gives these for less than
+ * a pipeline takes to begin; and where they are wanted in an order, and core has a path
+ * that gives them for less than the outer side of a join without that order costs.
+ *
  * A step that gains nothing by itself is made all the same where it makes a
  * pipeline longer.
  *
@@ -15,9 +19,13 @@
  */
 #include "postgres.h"
 
+#include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
+#include "utils/float.h"
 
+#include "compat_plan.h"
+#include "guc.h"
 #include "plan/memo.h"
 #include "plan/price.h"
 #include "plan/waits.h"
@@ -39,12 +47,53 @@ anago_scan_may_gain(const IndexPath *ipath)
 		random_page * (ANAGO_SETUP_PAGES + ANAGO_DEPENDENT_READS);
 }
 
+/* What that path takes for the rows that LIMIT asks for; infinite: it gives them last. */
+static Cost
+cost_of_wanted(const PlannerInfo *root, const Path *path)
+{
+	double		fraction = Min(root->limit_tuples / Max(path->rows, 1.0), 1.0);
+
+	if (path->param_info != NULL || anago_is_disabled(path) ||
+		!anago_may_stop(root, path->pathkeys))
+		return get_float8_infinity();
+	return path->startup_cost + (path->total_cost - path->startup_cost) * fraction;
+}
+
+/* Of the last table or join, is there a path that gives the wanted rows for less than that? */
+static bool
+has_wanted_for_less(const PlannerInfo *root, const RelOptInfo *rel, Cost than)
+{
+	ListCell   *lc;
+
+	if (root->limit_tuples <= 0 || anago_debug_force ||
+		!bms_equal(rel->relids, root->all_baserels))
+		return false;
+	foreach(lc, rel->pathlist)
+		if (cost_of_wanted(root, lfirst(lc)) < than)
+			return true;
+	return false;
+}
+
+bool
+anago_first_rows_are_cheap(const PlannerInfo *root, const RelOptInfo *rel)
+{
+	return has_wanted_for_less(root, rel, random_page_cost * ANAGO_SETUP_PAGES);
+}
+
+bool
+anago_all_rows_are_dear(const PlannerInfo *root, const RelOptInfo *joinrel,
+						const Path *outer)
+{
+	return !anago_may_stop(root, NIL) &&
+		has_wanted_for_less(root, joinrel, outer->total_cost);
+}
+
 /*
  * Does the index say that there are far fewer entries than core believes?  What was
  * asked before holds for all joins.
  */
-static bool
-finds_fewer(PlannerInfo *root, const AnagoPathStep *step, Cost cost)
+bool
+anago_step_finds_fewer(PlannerInfo *root, const AnagoPathStep *step, Cost cost)
 {
 	AnagoStepFacts *facts = step->facts;
 	AnagoDive	dive;
@@ -65,7 +114,8 @@ anago_step_may_gain(PlannerInfo *root, const AnagoPathStep *step, Cost cost)
 {
 	if (anago_step_waits(root, step))
 		return true;
-	return step->several ? step->has_arms : finds_fewer(root, step, cost);
+	return step->several ? step->has_arms :
+		anago_step_finds_fewer(root, step, cost);
 }
 
 /*

@@ -402,7 +402,7 @@ try_orders(JoinTry *join, bool ordered, bool order_alone)
 		pathkeys = order_of(join);
 	if (pathkeys != NIL)
 		try_join(join, pathkeys);
-	if (!order_alone)
+	if (!order_alone && !anago_all_rows_are_dear(join->root, join->joinrel, join->outer))
 		try_join(join, NIL);
 }
 
@@ -455,6 +455,11 @@ anago_add_join_paths(PlannerInfo *root, RelOptInfo *joinrel,
 	}
 	if (!anago_is_probed_by(innerrel, outerrel) || anago_nothing_overlaps())
 		return;
+	if (anago_first_rows_are_cheap(root, joinrel))
+	{
+		anago_why_not(root, joinrel, InvalidOid, ANAGO_WHY_FIRST_ROWS);
+		return;
+	}
 	inners = anago_inner_candidates(root, outerrel, innerrel);
 	if (inners == NIL)
 		return;

@@ -8,7 +8,8 @@
  * takes 0.1 ms to begin, as long as 25 cached probes of four rows; if its probes
  * are few that is never won back.  Then core's own nested loop competes for what it
  * costs by the index.  If they are many our pipeline does, which takes less for a
- * probe and can turn into a hash join (turn.c).
+ * probe and can turn into a hash join (turn.c).  Where some pages are to be waited for
+ * both compete.
  *
  * The path is a NestPath as core makes it, with another price (as in lookpaths.c).
  *
@@ -46,29 +47,22 @@ wanted_part(PlannerInfo *root, const RelOptInfo *joinrel, JoinType jointype,
 	return Min(wanted < 1.0 ? wanted : wanted / rows, 1.0);
 }
 
-/*
- * Are all pages of these probes cached, and the probes few, even if the outer side gives as many
- * more rows as one must fear?
- */
+/* Are the probes few, even if the outer side gives as many more rows as one must fear? */
 static bool
-are_few_and_cached(PlannerInfo *root, const RelOptInfo *joinrel, JoinType jointype,
-				   const Path *outer, const AnagoPathStep *step)
+are_few(PlannerInfo *root, const RelOptInfo *joinrel, JoinType jointype,
+		const Path *outer, const AnagoPathStep *step)
 {
-	double		part;
+	double		part = wanted_part(root, joinrel, jointype, outer, step);
 
-	if (step->several != NULL || anago_is_path(outer) || outer->param_info != NULL ||
-		!step->facts->dived || anago_step_waits(root, step))
-		return false;
-	part = wanted_part(root, joinrel, jointype, outer, step);
 	return Max(anago_own_rows(outer), 1.0) * part <= ANAGO_FEW_PROBES &&
 		(part < 1.0 ||
 		 outer->rows * anago_rows_risk(root, outer->parent->relids) <= ANAGO_FEW_PROBES);
 }
 
-bool
-anago_leave_to_nestloop(PlannerInfo *root, RelOptInfo *joinrel, Path *outer,
-						const AnagoPathStep *candidate, JoinType jointype,
-						JoinPathExtraData *extra, bool partial)
+static void
+submit_nestloop(PlannerInfo *root, RelOptInfo *joinrel, Path *outer,
+				const AnagoPathStep *candidate, JoinType jointype,
+				JoinPathExtraData *extra)
 {
 	Path	   *inner = anago_step_inner(candidate);
 	AnagoPathStep step = *candidate;
@@ -76,11 +70,6 @@ anago_leave_to_nestloop(PlannerInfo *root, RelOptInfo *joinrel, Path *outer,
 	NestPath   *nest;
 	Cost		total;
 
-	if (!are_few_and_cached(root, joinrel, jointype, outer, candidate))
-		return false;
-	anago_why_not(root, joinrel, candidate->ipath->indexinfo->indexoid, ANAGO_WHY_NESTLOOP);
-	if (partial)
-		return true;			/* no work for several processes */
 	anago_initial_cost_nestloop(root, &workspace, jointype, outer, inner, extra);
 	nest = create_nestloop_path(root, joinrel, jointype, &workspace, extra,
 								outer, inner, extra->restrictlist,
@@ -97,5 +86,23 @@ anago_leave_to_nestloop(PlannerInfo *root, RelOptInfo *joinrel, Path *outer,
 	}
 	else
 		pfree(nest);
+}
+
+bool
+anago_leave_to_nestloop(PlannerInfo *root, RelOptInfo *joinrel, Path *outer,
+						const AnagoPathStep *step, JoinType jointype,
+						JoinPathExtraData *extra, bool partial)
+{
+	Cost		cost = outer->rows * anago_step_inner(step)->total_cost;
+
+	if (step->several != NULL || anago_is_path(outer) || outer->param_info != NULL ||
+		!anago_step_finds_fewer(root, step, cost) ||
+		!are_few(root, joinrel, jointype, outer, step))
+		return false;
+	if (!partial)				/* there is no work for several processes */
+		submit_nestloop(root, joinrel, outer, step, jointype, extra);
+	if (anago_step_waits(root, step))
+		return false;
+	anago_why_not(root, joinrel, step->ipath->indexinfo->indexoid, ANAGO_WHY_NESTLOOP);
 	return true;
 }

@@ -205,8 +205,8 @@ extern void anago_add_look_paths(PlannerInfo *root, RelOptInfo *joinrel,
 								 JoinPathExtraData *extra);
 
 /*
- * nestpaths.c: is the join of these two better left to core's nested loop?  A path of
- * that is submitted then, unless rows are those of one process of several.
+ * nestpaths.c: is the join of these two better left to core's nested loop?  Where it is,
+ * or may be, a path of that is submitted, unless rows are those of one process of several.
  */
 extern bool anago_leave_to_nestloop(PlannerInfo *root, RelOptInfo *joinrel,
 									Path *outer, const AnagoPathStep *step,
@@ -230,10 +230,29 @@ extern bool anago_nothing_overlaps(void);
  */
 extern bool anago_scan_may_gain(const IndexPath *ipath);
 
+/*
+ * Of the last table or join, are the rows that LIMIT asks for had for less than a pipeline
+ * takes to begin?
+ */
+extern bool anago_first_rows_are_cheap(const PlannerInfo *root, const RelOptInfo *rel);
+
+/*
+ * Or for less than the outer side of a join that must give all of its rows, to be sorted?
+ */
+extern bool anago_all_rows_are_dear(const PlannerInfo *root, const RelOptInfo *joinrel,
+									const Path *outer);
+
 /* Has a step anything to wait for? */
 extern bool anago_step_waits(PlannerInfo *root, const AnagoPathStep *step);
 
-/* Or far fewer rows to find than core believes?  All that it does costs core this much. */
+/*
+ * Or far fewer entries to find than core believes, as its index says?  All that it does
+ * costs core this much.
+ */
+extern bool anago_step_finds_fewer(PlannerInfo *root, const AnagoPathStep *step,
+								   Cost cost);
+
+/* One or the other. */
 extern bool anago_step_may_gain(PlannerInfo *root, const AnagoPathStep *step,
 								Cost cost);
 
@@ -357,6 +376,8 @@ anago_why_used(const AnagoPath *apath)
 	"the table and the index are cached: there is nothing to wait for"
 #define ANAGO_WHY_NESTLOOP \
 	"few probes, and all is cached: PostgreSQL's nested loop, at the price that the index says"
+#define ANAGO_WHY_FIRST_ROWS \
+	"PostgreSQL has the rows that LIMIT asks for before a pipeline has begun"
 #define ANAGO_WHY_LIMITED \
 	"a table or condition of it does not qualify: see the limitations"
 #define ANAGO_WHY_INELIGIBLE \
