@@ -375,6 +375,20 @@ anago_open_range_table_relation(EState *estate, Index rti)
 #endif
 }
 
+/* Has this session locked that table or index so?  17: or more than that. */
+static inline bool
+anago_is_locked(Oid relid, LOCKMODE mode)
+{
+	LOCKTAG		tag;
+
+	SET_LOCKTAG_RELATION(tag, MyDatabaseId, relid);
+#if PG_VERSION_NUM >= 170000
+	return LockHeldByMe(&tag, mode, true);
+#else
+	return LockHeldByMe(&tag, mode);
+#endif
+}
+
 /* As a commit does that need not wait for its record.  18: known by its number. */
 static inline void
 anago_wake_wal_writer(void)

@@ -30,6 +30,7 @@ static const struct
 	[ANAGO_ROLE_HELD_SOURCE] = {"held_source", "held"},
 	[ANAGO_ROLE_HELD_SINK] = {"held_sink", "held"},
 	[ANAGO_ROLE_OLD_ROW] = {"old_row", "heap"},
+	[ANAGO_ROLE_ROUTED_STEP] = {"routed_step", "btree"},
 };
 
 static const AnagoOperatorModule *own;

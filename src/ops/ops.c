@@ -7,6 +7,7 @@
  *	  child.c	source: a core plan
  *	  btree/	step: probes of a B-tree index (btree/step.c)
  *	  btree/	step: the same of several tables (btree/append.c)
+ *	  btree/	step of looks: the same of the partition that a new row goes to (btree/routed.c)
  *	  held.c	source and sink of looks: rows that are held back
  *	  old_row.c	step of looks: the row that an UPDATE is about to replace, and
  *	  new_pages.c	the pages that new ones go to
@@ -30,6 +31,7 @@ static const AnagoImplementation implementations[] = {
 	{"held_source", "held", &anago_held_source_kind},
 	{"held_sink", "held", &anago_held_sink_kind},
 	{"old_row", "heap", &anago_old_row_kind},
+	{"routed_step", "btree", &anago_routed_kind},
 	{"range", "parent", &anago_range_parent},
 	{"range", "right_links", &anago_range_right_links},
 	{"heap_visit", "by_block", &anago_visit_by_block},

@@ -114,6 +114,8 @@ typedef enum AnagoStepExprs
 								 * a late look: the keys' values */
 	ANAGO_EXPRS_WHEN,			/* looks: conditions on the row without which it
 								 * leads nowhere */
+	ANAGO_EXPRS_ROUTE,			/* a routed look: values of `attnos`, and of
+								 * expressions in the partition key */
 	ANAGO_EXPRS_COUNT
 } AnagoStepExprs;
 
@@ -195,7 +197,8 @@ typedef struct AnagoStepDesc
 	AnagoPruneDesc prune;
 	AnagoTurnDesc turn;
 	List	   *attnos;			/* a member's: what fills the step's columns; of an
-								 * old row: columns that are set */
+								 * old row: columns that are set; of a routed look:
+								 * those that partition keys want, 0: an expression */
 
 	/* A look (AnagoPipelineDesc.looks): */
 	int			most;			/* matches of a leaf that are of use, or 0: all */
@@ -215,6 +218,12 @@ typedef struct AnagoStepDesc
 	 */
 	Oid			heapid;			/* or InvalidOid */
 	bool		toast;			/* the key is a value's number there */
+
+	/*
+	 * Table and index are partitioned: of each row the look is at the index of the
+	 * partition that it goes to.  Keys and conditions are the same for all.
+	 */
+	bool		routed;
 } AnagoStepDesc;
 
 static inline bool

@@ -10,6 +10,7 @@
  *	  row.c			rows in flight
  *	  held.c		rows that are held back while looks read ahead for them
  *	  prune.c		which of several tables a row is probed for in
+ *	  route.c		which partition a new row will go to
  *	  peers.c		how a pipeline spreads over processes
  *	  counters.c	what a process has done, all of it in one piece
  *	  explain.c		what EXPLAIN of an operator is written with
@@ -105,6 +106,8 @@ kind_at(const AnagoPipeline *pipeline, const AnagoPipelineDesc *desc, int index)
 			desc->order == ANAGO_ORDER_NONE ? ANAGO_ROLE_SINK : ANAGO_ROLE_ORDERED_SINK;
 	else if (desc->steps[index].look == ANAGO_LOOK_OLD_ROW)
 		role = ANAGO_ROLE_OLD_ROW;
+	else if (desc->steps[index].routed)
+		role = ANAGO_ROLE_ROUTED_STEP;
 	else if (desc->steps[index].nmembers > 0)
 		role = ANAGO_ROLE_APPEND_STEP;
 	return pipeline->operators.methods[role];

@@ -64,10 +64,7 @@ is_of_user(Oid function, void *context)
 	return function >= FirstNormalObjectId;
 }
 
-/*
- * Walker: does it call functions of users or extensions?  Folding constants would
- * call them, which core does not before there is a row.
- */
+/* Walker. */
 static bool
 calls_users_function(Node *node, void *context)
 {
@@ -75,6 +72,12 @@ calls_users_function(Node *node, void *context)
 		return false;
 	return check_functions_in_node(node, is_of_user, NULL) ||
 		expression_tree_walker(node, calls_users_function, context);
+}
+
+bool
+anago_calls_users_function(Node *node)
+{
+	return calls_users_function(node, NULL);
 }
 
 /* What a stored generated column is computed as. */
@@ -133,6 +136,16 @@ over_new_row(Node *node, RowCxt *cxt)
 	if (IsA(node, Var))
 		return new_value(((Var *) node)->varattno, cxt);
 	return expression_tree_mutator(node, over_new_row, cxt);
+}
+
+/* As AnagoValue, of an AnagoChange. */
+static Node *
+routing_value(const void *of, AttrNumber attno, Node *expr)
+{
+	RowCxt		cxt = {.change = of,.fine = true};
+	Node	   *value = expr == NULL ? new_value(attno, &cxt) : over_new_row(expr, &cxt);
+
+	return cxt.fine ? value : NULL;
 }
 
 /* --- indexes --- */
@@ -256,6 +269,12 @@ add_index(const AnagoChange *change, Relation index, bool arbiter)
 		index->rd_index->indisunique ? ANAGO_LOOK_ENTRY : ANAGO_LOOK_ENTRY_BEHIND;
 	if (!describe_entry(desc, arbiter ? ANAGO_KEY_OP : ANAGO_KEY_ENTRY, index, &cxt))
 		return;
+	if (change->route != NULL)
+	{
+		desc->routed = true;
+		desc->attnos = list_copy(change->route->attnos);
+		desc->exprs[ANAGO_EXPRS_ROUTE] = list_copy(change->route->values);
+	}
 	if (change->knows_old)
 		desc->exprs[ANAGO_EXPRS_WHEN] = lcons(anago_new_entries_var(change->looks),
 											  desc->exprs[ANAGO_EXPRS_WHEN]);
@@ -280,6 +299,20 @@ add_indexes(const AnagoChange *change, bool arbiters)
 			add_index(change, index, arbiter);
 		index_close(index, AccessShareLock);
 	}
+}
+
+/* The same of rows that go to partitions. */
+static void
+add_routed_indexes(AnagoChange *change)
+{
+	AnagoRoute	route = {0};
+
+	if (!anago_find_route(&route, change->rel, routing_value, change))
+		return;
+	change->route = &route;
+	add_indexes(change, true);
+	add_indexes(change, false);
+	change->route = NULL;
 }
 
 /* --- the old row --- */
@@ -409,6 +442,8 @@ find_of(AnagoChange *change, CmdType operation, const List *tlist, const List *u
 	find_new_values(change, operation == CMD_DELETE ? NIL : tlist, updated);
 	if (operation != CMD_DELETE && change->rel->rd_rel->relkind == RELKIND_RELATION)
 		add_all_indexes(change);
+	if (operation == CMD_INSERT && change->rel->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
+		add_routed_indexes(change);
 	anago_find_references(change);
 }
 

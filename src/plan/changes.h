@@ -32,7 +32,31 @@ typedef struct AnagoChange
 	Node	  **new_values;		/* what is to be in the row, */
 	Node	  **old_values;		/* and what has been */
 	bool		knows_old;		/* a look finds what stays (AnagoLooks.old_relid) */
+	const struct AnagoRoute *route; /* where rows go; NULL: the table has no partitions */
 } AnagoChange;
+
+/* What says which partition a new row goes to (AnagoStepDesc.routed). */
+typedef struct AnagoRoute
+{
+	List	   *attnos;
+	List	   *values;
+} AnagoRoute;
+
+/*
+ * The value of a column of the new row, or of an expression over its table's columns,
+ * over columns of the plan; NULL: it is not known.
+ */
+typedef Node *(*AnagoValue) (const void *of, AttrNumber attno, Node *expr);
+
+/* routes.c: find that of rows of a partitioned table; false: it is not known. */
+extern bool anago_find_route(AnagoRoute *route, Relation top, AnagoValue value,
+							 const void *of);
+
+/*
+ * changes.c: does it call functions of users or extensions?  Folding constants would
+ * call them, which core does not before there is a row.
+ */
+extern bool anago_calls_users_function(Node *node);
 
 /*
  * changes.c: find the looks of rows that `node` is to get.  `tlist` is what it gets

@@ -227,12 +227,18 @@ anago_is_plain_type(Oid type)
 	return type < FirstNormalObjectId || type_is_enum(type);
 }
 
-/* A B-tree of a heap whose blocks are read through shared buffers. */
+/* A heap whose blocks are read through shared buffers. */
 static bool
-is_readable(Relation heap, Relation index, const AnagoStepDesc *desc)
+is_readable(Relation heap)
 {
-	if (heap->rd_rel->relam != HEAP_TABLE_AM_OID ||
-		index->rd_rel->relam != BTREE_AM_OID || RelationUsesLocalBuffers(heap))
+	return heap->rd_rel->relam == HEAP_TABLE_AM_OID && !RelationUsesLocalBuffers(heap);
+}
+
+/* A B-tree that is searched by built-in functions alone. */
+static bool
+is_plain_tree(Relation index, const AnagoStepDesc *desc)
+{
+	if (index->rd_rel->relam != BTREE_AM_OID)
 		return false;
 	for (int i = 0; i < desc->nkeys; i++)
 	{
@@ -288,6 +294,12 @@ is_worth_it(Relation heap, Relation index, const AnagoStepDesc *desc)
 }
 
 static bool
+table_qualifies(Relation heap, Relation index, const AnagoStepDesc *desc)
+{
+	return is_readable(heap) && is_worth_it(heap, index, desc);
+}
+
+static bool
 index_qualifies(const AnagoLooks *looks, const AnagoStepDesc *desc)
 {
 	Oid			relid = OidIsValid(desc->heapid) ? desc->heapid :
@@ -295,8 +307,9 @@ index_qualifies(const AnagoLooks *looks, const AnagoStepDesc *desc)
 	Relation	heap = RelationIdGetRelation(relid);
 	Relation	index = RelationIdGetRelation(desc->indexid);
 	bool		result = RelationIsValid(heap) && RelationIsValid(index) &&
-		is_readable(heap, index, desc) && fixes_first_column(index, desc) &&
-		is_worth_it(heap, index, desc);
+		is_plain_tree(index, desc) && fixes_first_column(index, desc) &&
+		(desc->routed ? anago_route_is_worth_it(heap, desc, table_qualifies) :
+		 table_qualifies(heap, index, desc));
 
 	if (RelationIsValid(index))
 		RelationClose(index);
@@ -311,7 +324,9 @@ index_qualifies(const AnagoLooks *looks, const AnagoStepDesc *desc)
 static bool
 make_keys(AnagoLooks *looks, AnagoStepDesc *desc, List *shown, const List *tlist)
 {
-	static const AnagoStepExprs evaluated[] = {ANAGO_EXPRS_KEYS, ANAGO_EXPRS_WHEN};
+	static const AnagoStepExprs evaluated[] = {
+		ANAGO_EXPRS_KEYS, ANAGO_EXPRS_WHEN, ANAGO_EXPRS_ROUTE
+	};
 	KeyCxt		cxt = {.looks = looks,.fine = true};
 
 	for (int i = 0; i < lengthof(evaluated); i++)

@@ -12,6 +12,7 @@
 
 #include "nodes/extensible.h"
 #include "nodes/plannodes.h"
+#include "utils/rel.h"
 
 #include "pipeline/desc.h"
 
@@ -131,6 +132,15 @@ extern bool anago_may_fetch(const Plan *scan);
 
 /* Has a table of the statement values that are stored outside, worth a look? */
 extern bool anago_stores_outside(const PlannedStmt *stmt);
+
+/*
+ * routes.c: is a routed look worth it, as `judge` says of a partition and its index?
+ * Some are asked for.
+ */
+typedef bool (*AnagoJudgeTable) (Relation heap, Relation index,
+								 const AnagoStepDesc *desc);
+extern bool anago_route_is_worth_it(Relation heap, const AnagoStepDesc *desc,
+									AnagoJudgeTable judge);
 
 /* The column of it that says that the new row gets entries in indexes. */
 extern Node *anago_new_entries_var(const AnagoLooks *looks);

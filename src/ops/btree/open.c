@@ -120,7 +120,7 @@ anago_step_open(AnagoStep *step, const AnagoStepDesc *desc, int parts)
 	anago_step_begin_order(step);
 	if (desc->toast)
 		open_toast(step);
-	else if (!anago_desc_is_late(desc))
+	else if (!anago_desc_is_late(desc) && !desc->routed)
 		open_named(step);
 	step->when = ExecInitQual(desc->exprs[ANAGO_EXPRS_WHEN], ps);
 	step->gate = ExecInitQual(desc->exprs[ANAGO_EXPRS_GATE], ps);

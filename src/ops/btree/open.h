@@ -14,7 +14,7 @@
 
 /*
  * Table, index, keys and conditions of a step or a member of one, whose op is
- * filled in.  Of the memory for copies of inner pages it may have one of `parts`
+ * filled in; of a late or routed look, conditions alone.  Of the memory for copies of inner pages it may have one of `parts`
  * parts.  What it evaluates lives as long as CurrentMemoryContext.
  */
 extern void anago_step_open(AnagoStep *step, const AnagoStepDesc *desc, int parts);

@@ -7,6 +7,7 @@
  *	  append.c	the same of a step of several tables, or arms
  *	  members.c	these tables, and which of them a row is probed for in
  *	  fan.h		one row in all of them
+ *	  routed.c	a step of looks, at the partitions that new rows go to
  *	  open.c	what a step has of one table
  *	  late.c	the same of one that the statement does not name,
  *	  waiting.c	and rows that wait until looks at it are taken up

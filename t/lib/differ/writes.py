@@ -42,6 +42,7 @@ class Writes(Kind):
               from generate_series(1, {ROWS}) i;
             create index on wp (v);
             create index on wp (id);
+            create index on wp (lower(note), v) where k % 2 = 0;
             create table wc (id int, wt int references wt on delete cascade on update cascade);
             insert into wc select i, i * 3 % {ROWS} + 1 from generate_series(1, 2500) i;
             create index on wc (wt);
@@ -175,5 +176,10 @@ class Writes(Kind):
             f"select * from wp where {picked} for update",
             f"update wp set note = 's' || s.g from ws s where s.tid = wp.id and "
             f"{self._sources()} and s.g = s.g % 40",
+            f"insert into wp (v, note, id, k) select s.v, 'new' || s.id, s.id, s.k "
+            f"from ws s where {self._sources()} returning tableoid::regclass, *",
+            f"insert into wp select wt.id, coalesce(wt.k, wt.g), wt.v, wt.note from wt "
+            f"where {self._picked()} order by wt.id",
+            f"insert into wp select s.id, s.k - 5, s.v from ws s where {self._sources()}",
             f"delete from wp using ws s where s.tid = wp.id and {self._sources()}",
             f"delete from wp where id in (select tid from ws s where {self._sources()})")
