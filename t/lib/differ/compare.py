@@ -327,12 +327,22 @@ def compare_once(conn, query, shared_settings, anago_settings, tally,
           and (_starts_workers_again(plan)
                or _slow_in_series(conn, query, plan))):
         tally.counts["skipped"] += 1
+    elif _is_over(conn, query, shared_settings, anago):
+        raise anago.error
     elif not same(stock, anago, query):
         settings = {**shared_settings, **anago_settings}
         raise Difference(query, settings, stock, anago, plan)
     if peak and stock.error is None:
         _check_memory(query, {**shared_settings, **anago_settings}, stock, anago,
                       plan)
+
+
+def _is_over(conn, query, settings, anago) -> bool:
+    """Has another session made this transaction fail, whoever goes on with it?"""
+    if not isinstance(anago.error, errors.SerializationFailure):
+        return False
+    apply(conn, settings)
+    return isinstance(run(conn, query).error, errors.SerializationFailure)
 
 
 def _check_memory(query, settings, stock, anago, plan):
