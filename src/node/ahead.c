@@ -121,7 +121,7 @@ begin_backlog(AnagoAheadState *state)
 	int			n = 0;
 
 	for (int i = 0; i < state->desc->nsteps; i++)
-		if (anago_desc_is_late(&state->desc->steps[i]))
+		if (anago_desc_is_late(&state->desc->steps[i]) && state->desc->steps[i].level == 0)
 		{
 			tables = list_append_unique_oid(tables, state->desc->steps[i].heapid);
 			n++;

@@ -12,7 +12,7 @@
  *								rechecked?  received?
  *			[PRIVATE_STEPS]		one list for each step:
  *				[STEP_NUMBERS]		scanrelid, index-only?, jointype, unique?
- *									and of a look: most, from end?  kind, TOAST?  routed?
+ *									and of a look: most, from end?  kind, TOAST?  routed?  level
  *				[STEP_INDEX]		OID of the index; of a late look's table, or 0
  *				[STEP_KINDS] ...	one list for each member of AnagoKeyDesc
  *				[STEP_FILLED_FROM]	a member's attnos
@@ -151,6 +151,7 @@ write_step(const AnagoStepDesc *step)
 	numbers = lappend_int(numbers, step->look);
 	numbers = lappend_int(numbers, step->toast);
 	numbers = lappend_int(numbers, step->routed);
+	numbers = lappend_int(numbers, step->level);
 	result = list_make5(numbers, list_make2_oid(step->indexid, step->heapid),
 						kinds, attnos, opnos);
 	for (int i = 0; i < step->nmembers; i++)
@@ -272,6 +273,7 @@ read_step(AnagoStepDesc *step, const List *private, const List *exprs,
 	step->look = (AnagoLookKind) list_nth_int(numbers, 6);
 	step->toast = list_nth_int(numbers, 7) != 0;
 	step->routed = list_nth_int(numbers, 8) != 0;
+	step->level = list_nth_int(numbers, 9);
 	step->indexid = linitial_oid((const List *) list_nth(private, STEP_INDEX));
 
 	step->nkeys = list_length(kinds);

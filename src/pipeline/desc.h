@@ -198,7 +198,8 @@ typedef struct AnagoStepDesc
 	AnagoTurnDesc turn;
 	List	   *attnos;			/* a member's: what fills the step's columns; of an
 								 * old row: columns that are set; of a routed look:
-								 * those that partition keys want, 0: an expression */
+								 * those that partition keys want, 0: an expression;
+								 * of a look of another level: see there */
 
 	/* A look (AnagoPipelineDesc.looks): */
 	int			most;			/* matches of a leaf that are of use, or 0: all */
@@ -224,6 +225,13 @@ typedef struct AnagoStepDesc
 	 * partition that it goes to.  Keys and conditions are the same for all.
 	 */
 	bool		routed;
+
+	/*
+	 * A late look at rows that refer to those which the look before it of the level
+	 * below has found: 0 are looks for the row itself.  Keys are columns of these
+	 * (`attnos`), Vars of OUTER_VAR in this order.
+	 */
+	int			level;
 } AnagoStepDesc;
 
 static inline bool

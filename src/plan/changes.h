@@ -32,6 +32,9 @@ typedef struct AnagoChange
 	Node	  **new_values;		/* what is to be in the row, */
 	Node	  **old_values;		/* and what has been */
 	bool		knows_old;		/* a look finds what stays (AnagoLooks.old_relid) */
+	int			level;			/* AnagoStepDesc.level of what refers to such rows; above
+								 * 0 old values are those of rows that are found */
+	const Bitmapset *set;		/* above 0: columns that an UPDATE sets */
 	const struct AnagoRoute *route; /* where rows go; NULL: the table has no partitions */
 } AnagoChange;
 

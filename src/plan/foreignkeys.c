@@ -5,7 +5,8 @@
  *
  *		new row			the row that it refers to, by the index that the foreign
  *						key is for
- *		row that goes	rows that refer to it, by an index of theirs
+ *		row that goes	rows that refer to it, by an index of theirs; and where these
+ *						go, or get other values, too: rows that refer to these
  *
  * Core comes to these when the statement's rows have all been changed, in triggers
  * that run queries of their own.  A plan of DELETE gives no more than where rows are;
@@ -39,12 +40,24 @@
 #include "plan/changes.h"
 #include "tryopen.h"
 
+/*
+ * Cascades that are followed: to rows that refer to those which the statement changes, to what
+ * refers to these, and so on.  A cycle, or a table that refers to itself, is followed
+ * as far as that.
+ */
+#define MOST_LEVELS		3
+
+/* Looks at what is further behind than the first, so that there is room for others. */
+#define MOST_BEHIND		6
+
 typedef struct ForeignKey
 {
 	int			n;
 	AttrNumber	child[INDEX_MAX_KEYS];
 	AttrNumber	parent[INDEX_MAX_KEYS];
 	Oid			equal[INDEX_MAX_KEYS];	/* parent = child */
+	char		on_delete;		/* as pg_constraint has it */
+	char		on_update;
 } ForeignKey;
 
 /* Columns of the other table, and of the row what each is compared with. */
@@ -67,6 +80,8 @@ read_key(Oid constraint, ForeignKey *key)
 		return false;
 	DeconstructFkConstraintRow(tuple, &key->n, key->child, key->parent, key->equal,
 							   NULL, NULL, NULL, NULL);
+	key->on_delete = ((Form_pg_constraint) GETSTRUCT(tuple))->confdeltype;
+	key->on_update = ((Form_pg_constraint) GETSTRUCT(tuple))->confupdtype;
 	ReleaseSysCache(tuple);
 	return true;
 }
@@ -90,24 +105,20 @@ as_operand(Node *value, Oid operator)
 }
 
 /*
- * Read a constraint.  `to_parent`: from new values to the table that is referred
+ * What a key leads to.  `to_parent`: from new values to the table that is referred
  * to; else from old ones to the table that refers.  False: a value is not known.
  */
 static bool
-read_reference(const AnagoChange *change, Oid constraint, bool to_parent,
+read_reference(const AnagoChange *change, const ForeignKey *key, bool to_parent,
 			   Reference *reference)
 {
-	ForeignKey	key;
-
-	if (!read_key(constraint, &key))
-		return false;
-	reference->n = key.n;
-	for (int i = 0; i < key.n; i++)
+	reference->n = key->n;
+	for (int i = 0; i < key->n; i++)
 	{
-		reference->others[i] = to_parent ? key.parent[i] : key.child[i];
-		reference->operators[i] = to_parent ? key.equal[i] : get_commutator(key.equal[i]);
-		reference->values[i] = as_operand(to_parent ? change->new_values[key.child[i]] :
-										  change->old_values[key.parent[i]],
+		reference->others[i] = to_parent ? key->parent[i] : key->child[i];
+		reference->operators[i] = to_parent ? key->equal[i] : get_commutator(key->equal[i]);
+		reference->values[i] = as_operand(to_parent ? change->new_values[key->child[i]] :
+										  change->old_values[key->parent[i]],
 										  reference->operators[i]);
 		if (reference->values[i] == NULL)
 			return false;
@@ -141,7 +152,21 @@ columns_said(const Reference *reference, Relation index)
 	return n;
 }
 
-static void
+/* A value of a row that is found: the column, and the value for a key of the look. */
+static Node *
+of_found(AnagoStepDesc *desc, Node *value)
+{
+	Var		   *var = copyObject((Var *) value);
+
+	if (IsA(value, RelabelType))
+		var = copyObject(castNode(Var, ((RelabelType *) value)->arg));
+	desc->attnos = lappend_int(desc->attnos, var->varattno);
+	var->varattno = list_length(desc->attnos);
+	return (Node *) makeRelabelType((Expr *) var, exprType(value), -1,
+									exprCollation(value), COERCE_IMPLICIT_CAST);
+}
+
+static bool
 add_reference(const AnagoChange *change, const Reference *reference, Relation heap,
 			  Relation index, int most)
 {
@@ -150,6 +175,7 @@ add_reference(const AnagoChange *change, const Reference *reference, Relation he
 	desc->heapid = RelationGetRelid(heap);
 	desc->indexid = RelationGetRelid(index);
 	desc->nkeys = columns_said(reference, index);
+	desc->level = change->level;
 	desc->exprs[ANAGO_EXPRS_WHEN] = copyObject(change->when);
 	desc->keys = palloc0(sizeof(AnagoKeyDesc) * (desc->nkeys + 1));
 	for (int i = 0; i < desc->nkeys; i++)
@@ -163,13 +189,18 @@ add_reference(const AnagoChange *change, const Reference *reference, Relation he
 		key->opfuncid = get_opcode(key->opno);
 		key->collation = index->rd_indcollation[i];
 		if (!op_in_opfamily(key->opno, index->rd_opfamily[i]))
-			return;
-		desc->exprs[ANAGO_EXPRS_KEYS] = lappend(desc->exprs[ANAGO_EXPRS_KEYS],
-												copyObject(reference->values[which]));
+			return false;
+		desc->exprs[ANAGO_EXPRS_KEYS] =
+			lappend(desc->exprs[ANAGO_EXPRS_KEYS],
+					change->level > 0 ? of_found(desc, reference->values[which]) :
+					copyObject(reference->values[which]));
 	}
-	if (desc->nkeys > 0)
-		anago_add_look(change->looks, desc, desc->exprs[ANAGO_EXPRS_KEYS], NIL, most,
-					   false);
+	if (desc->nkeys == 0)
+		return false;
+	if (change->level > 0)
+		return anago_add_look_behind(change->looks, desc);
+	return anago_add_look(change->looks, desc, desc->exprs[ANAGO_EXPRS_KEYS], NIL, most,
+						  false);
 }
 
 /* --- the other table --- */
@@ -179,15 +210,16 @@ add_parent(const AnagoChange *change, const Trigger *trigger)
 {
 	Relation	heap;
 	Relation	index;
+	ForeignKey	key;
 	Reference	reference;
 
-	if (!OidIsValid(trigger->tgconstrindid) ||
-		!read_reference(change, trigger->tgconstraint, true, &reference))
+	if (!OidIsValid(trigger->tgconstrindid) || !read_key(trigger->tgconstraint, &key) ||
+		!read_reference(change, &key, true, &reference))
 		return;
 	heap = anago_try_open(trigger->tgconstrrelid);
 	index = heap == NULL ? NULL : anago_try_open(trigger->tgconstrindid);
 	if (index != NULL)
-		add_reference(change, &reference, heap, index, 1);
+		(void) add_reference(change, &reference, heap, index, 1);
 	anago_try_close(index);
 	anago_try_close(heap);
 }
@@ -216,23 +248,6 @@ open_best_index(Relation heap, const Reference *reference)
 			anago_try_close(index);
 	}
 	return best;
-}
-
-static void
-add_children(const AnagoChange *change, const Trigger *trigger)
-{
-	Relation	heap;
-	Relation	index;
-	Reference	reference;
-
-	if (!read_reference(change, trigger->tgconstraint, false, &reference))
-		return;
-	heap = anago_try_open(trigger->tgconstrrelid);
-	index = heap == NULL ? NULL : open_best_index(heap, &reference);
-	if (index != NULL)
-		add_reference(change, &reference, heap, index, 0);
-	anago_try_close(index);
-	anago_try_close(heap);
 }
 
 /* --- triggers --- */
@@ -268,6 +283,102 @@ fires(const Trigger *trigger, CmdType operation)
 	}
 }
 
+/* --- rows that refer to those that change, and what refers to these --- */
+
+/* Does an UPDATE of rows that are found set a column of that key? */
+static bool
+sets_key(const AnagoChange *change, const ForeignKey *key)
+{
+	for (int i = 0; i < key->n; i++)
+		if (bms_is_member(key->parent[i], change->set))
+			return true;
+	return false;
+}
+
+/* Looks that are at what refers to rows which others find. */
+static int
+looks_behind(const AnagoLooks *looks)
+{
+	int			n = 0;
+	ListCell   *lc;
+
+	foreach(lc, looks->looks)
+		n += ((const AnagoStepDesc *) lfirst(lc))->level > 0;
+	return n;
+}
+
+static void find_children(const AnagoChange *change);
+
+/* Rows of that table, found by a look, are deleted or set by an action of this key. */
+static void
+look_behind(const AnagoChange *change, Relation heap, const ForeignKey *key)
+{
+	char		action = change->operation == CMD_DELETE ? key->on_delete : key->on_update;
+	TupleDesc	desc = RelationGetDescr(heap);
+	AnagoChange next = {
+		.looks = change->looks,
+		.rel = heap,
+		.operation = action == FKCONSTR_ACTION_CASCADE ? change->operation : CMD_UPDATE,
+		.level = change->level + 1,
+	};
+	Bitmapset  *set = NULL;
+
+	if (action == FKCONSTR_ACTION_NOACTION || action == FKCONSTR_ACTION_RESTRICT ||
+		next.level == MOST_LEVELS || looks_behind(change->looks) >= MOST_BEHIND)
+		return;
+	for (int i = 0; i < key->n; i++)
+		set = bms_add_member(set, key->child[i]);
+	next.set = set;
+	next.old_values = palloc0(sizeof(Node *) * (desc->natts + 1));
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+
+		if (!att->attisdropped && att->attgenerated == '\0')
+			next.old_values[i + 1] = (Node *)
+				makeVar(OUTER_VAR, i + 1, att->atttypid, att->atttypmod, att->attcollation, 0);
+	}
+	find_children(&next);
+}
+
+static void
+add_children(const AnagoChange *change, const Trigger *trigger)
+{
+	Relation	heap;
+	Relation	index;
+	ForeignKey	key;
+	Reference	reference;
+
+	if (!read_key(trigger->tgconstraint, &key) ||
+		!read_reference(change, &key, false, &reference))
+		return;
+	if (change->level > 0 && change->operation == CMD_UPDATE && !sets_key(change, &key))
+		return;
+	heap = anago_try_open(trigger->tgconstrrelid);
+	index = heap == NULL ? NULL : open_best_index(heap, &reference);
+	if (index != NULL && add_reference(change, &reference, heap, index, 0))
+		look_behind(change, heap, &key);
+	anago_try_close(index);
+	anago_try_close(heap);
+}
+
+static void
+find_children(const AnagoChange *change)
+{
+	const TriggerDesc *triggers = triggers_of(change->rel);
+
+	for (int i = 0; triggers != NULL && i < triggers->numtriggers; i++)
+	{
+		const Trigger *trigger = &triggers->triggers[i];
+
+		if (fires(trigger, change->operation) &&
+			RI_FKey_trigger_type(trigger->tgfoid) == RI_TRIGGER_PK)
+			add_children(change, trigger);
+	}
+}
+
+/* --- a statement's rows --- */
+
 void
 anago_find_references(const AnagoChange *change)
 {
@@ -277,13 +388,11 @@ anago_find_references(const AnagoChange *change)
 	{
 		const Trigger *trigger = &triggers->triggers[i];
 
-		if (!fires(trigger, change->operation))
-			continue;
-		if (RI_FKey_trigger_type(trigger->tgfoid) == RI_TRIGGER_FK)
+		if (fires(trigger, change->operation) &&
+			RI_FKey_trigger_type(trigger->tgfoid) == RI_TRIGGER_FK)
 			add_parent(change, trigger);
-		else if (RI_FKey_trigger_type(trigger->tgfoid) == RI_TRIGGER_PK)
-			add_children(change, trigger);
 	}
+	find_children(change);
 }
 
 /* --- columns that others refer to --- */

@@ -358,7 +358,7 @@ is_there(const AnagoLooks *looks, const AnagoStepDesc *desc)
 	return false;
 }
 
-void
+bool
 anago_add_look(AnagoLooks *looks, AnagoStepDesc *desc, List *shown, const List *tlist,
 			   int most, bool filtered)
 {
@@ -374,12 +374,23 @@ anago_add_look(AnagoLooks *looks, AnagoStepDesc *desc, List *shown, const List *
 		looks->looks = lappend(looks->looks, desc);
 		if (!OidIsValid(desc->heapid))
 			looks->relids = bms_add_member(looks->relids, desc->scanrelid);
-		return;
+		return true;
 	}
 	looks->columns = list_truncate(looks->columns, ncolumns);
 	looks->toastids = list_truncate(looks->toastids, ncolumns);
 	looks->old_columns = old_columns;
 	looks->outside = outside;
+	return false;
+}
+
+bool
+anago_add_look_behind(AnagoLooks *looks, AnagoStepDesc *desc)
+{
+	desc->jointype = JOIN_ANTI;
+	if (list_length(looks->looks) == ANAGO_MAX_STEPS || !index_qualifies(looks, desc))
+		return false;
+	looks->looks = lappend(looks->looks, desc);
+	return true;
 }
 
 bool

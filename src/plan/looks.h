@@ -103,10 +103,13 @@ extern bool anago_is_pipeline(const CustomScan *cscan);
 /*
  * lookkeys.c: add a look of that index by these keys, if it is one.  `shown` is
  * what EXPLAIN shows of them, in which INDEX_VAR means `tlist`; `filtered`: matches
- * may be dropped by a filter.
+ * may be dropped by a filter.  False: it is none.
  */
-extern void anago_add_look(AnagoLooks *looks, AnagoStepDesc *desc, List *shown,
+extern bool anago_add_look(AnagoLooks *looks, AnagoStepDesc *desc, List *shown,
 						   const List *tlist, int most, bool filtered);
+
+/* The same of a look of a level above 0, whose keys are complete; false: it is none. */
+extern bool anago_add_look_behind(AnagoLooks *looks, AnagoStepDesc *desc);
 
 /*
  * The look at the row that is about to be replaced, before all others.  Its `shown`

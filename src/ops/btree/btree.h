@@ -147,6 +147,10 @@ struct AnagoStep
 	AnagoRow  **waiting;		/* and the rows that wait for it (waiting.h): */
 	int			nwaiting;
 	int			max_waiting;
+	struct AnagoBehind *behind; /* looks at what refers to rows that this one finds
+								 * (behind.h), or NULL */
+	AnagoStep  *before;			/* whose rows this one is at what refers to, or NULL; */
+	ExprContext *of_found;		/* such a row, for keys */
 	ExprState  *gate;			/* one-time condition, or NULL */
 	bool		gate_known;		/* it has been evaluated, to this: */
 	bool		gate_open;

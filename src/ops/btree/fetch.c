@@ -9,6 +9,7 @@
 
 #include "miscadmin.h"
 
+#include "ops/btree/behind.h"
 #include "ops/btree/fetch.h"
 #include "ops/btree/fill.h"
 #include "ops/btree/heap.h"
@@ -140,6 +141,12 @@ anago_fetch(AnagoWalk *walk)
 			{
 				while (anago_heap_next(probe, walk->matches, &walk->next_match))
 					ANAGO_PASS_ON(walk, &step->op, probe->row);
+				while (anago_behind_are_left(step))
+				{
+					ANAGO_AWAIT_ROOM_IN(walk, task, step->op.pipeline->sched,
+										anago_behind_depth(step));
+					anago_behind_spawn(step);
+				}
 				if (!anago_sched_has_deeper(step->op.pipeline->sched, task->depth))
 					continue;
 			}

@@ -20,6 +20,7 @@
 #include "storage/bufmgr.h"
 
 #include "compat.h"
+#include "ops/btree/behind.h"
 #include "ops/btree/fill.h"
 #include "ops/btree/heap.h"
 #include "ops/btree/matches.h"
@@ -67,6 +68,8 @@ visit_begin(AnagoProbe *probe, AnagoMatches *matches, int from, int to, Buffer b
 	if (step->look)
 	{
 		anago_probe_came_to_page(probe);
+		if (step->behind != NULL)
+			anago_behind_see(probe, matches, from, to, buf);
 		return to;
 	}
 
@@ -166,6 +169,7 @@ heap_run(AnagoTask *task)
 	HeapTask   *self = (HeapTask *) task;
 	AnagoProbe *probe = self->probe;
 	AnagoStep  *step = probe->step;
+	AnagoPipeline *pipeline = step->op.pipeline;
 	Buffer		buf;
 
 	ANAGO_BEGIN(task);
@@ -187,6 +191,11 @@ heap_run(AnagoTask *task)
 		self->next = visit_begin(probe, self->matches, self->next, self->to, buf);
 		while (anago_heap_next(probe, self->matches, &self->next))
 			ANAGO_PASS_ON(task, &step->op, probe->row);
+		while (anago_behind_are_left(step))
+		{
+			ANAGO_AWAIT_ROOM(task, pipeline->sched, anago_behind_depth(step));
+			anago_behind_spawn(step);
+		}
 	}
 	anago_matches_release(step, self->matches);
 	if (anago_probe_is_unmatched(probe))

@@ -60,7 +60,9 @@ anago_late_may_probe(AnagoStep *step)
 		step->probed++;
 		return true;
 	}
-	bounds->reached = true;
+	/* core comes to what is further behind when it is through with all rows */
+	if (step->before == NULL)
+		bounds->reached = true;
 	return false;
 }
 
@@ -87,7 +89,9 @@ anago_late_open(AnagoStep *step)
 	if (step->keys.n > 0)
 		return true;
 	old = MemoryContextSwitchTo(step->op.pipeline->estate->es_query_cxt);
-	anago_keys_init(&step->keys, step->indexrel, step->desc, step->op.pipeline->ps);
+	/* the slot of rows that are found is no plan node's */
+	anago_keys_init(&step->keys, step->indexrel, step->desc,
+					step->before == NULL ? step->op.pipeline->ps : NULL);
 	MemoryContextSwitchTo(old);
 	return true;
 }

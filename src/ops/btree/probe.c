@@ -26,9 +26,8 @@
 #include "pipeline/held.h"
 #include "pipeline/row.h"
 
-/* The step's one-time condition, asked for by its first probe. */
-static bool
-is_open(AnagoStep *step)
+bool
+anago_probe_may_match(AnagoStep *step)
 {
 	if (!step->gate_known)
 	{
@@ -46,7 +45,7 @@ has_use(AnagoStep *step)
 {
 	bool		late = anago_desc_is_late(step->desc);
 
-	if (!late && step->op.pipeline->held->afterwards != NULL)
+	if ((!late || step->before != NULL) && step->op.pipeline->held->afterwards != NULL)
 		return false;
 	return ExecQual(step->when, step->op.pipeline->econtext) &&
 		(!late || anago_late_may_probe(step));
@@ -94,7 +93,7 @@ anago_probe_make(AnagoStep *step, AnagoRow *row)
 
 	/* a late look's keys are known when it is open */
 	ResetExprContext(pipeline->econtext);
-	open = is_open(step);
+	open = anago_probe_may_match(step);
 	size = offsetof(AnagoProbe, keys.values) + sizeof(Datum) * step->keys.n;
 	probe = anago_pipeline_alloc(pipeline, size);
 	probe->size = size;
@@ -107,7 +106,9 @@ anago_probe_make(AnagoStep *step, AnagoRow *row)
 
 	if (open && (!step->look || has_use(step)))
 	{
-		anago_keys_eval(&step->keys, pipeline->econtext, pipeline->context, &probe->keys);
+		anago_keys_eval(&step->keys,
+						step->of_found != NULL ? step->of_found : pipeline->econtext,
+						pipeline->context, &probe->keys);
 		if (step->keys.by_target)
 			probe->keys.target = RelationGetTargetBlock(step->heap);
 	}

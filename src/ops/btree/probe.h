@@ -21,6 +21,9 @@
  */
 extern PGDLLEXPORT AnagoProbe *anago_probe_make(AnagoStep *step, AnagoRow *row);
 
+/* Can rows match at all?  Its one-time condition; a late look is opened by it. */
+extern bool anago_probe_may_match(AnagoStep *step);
+
 /* A probe of the unit row, for which no task is spawned yet, held as by one. */
 extern PGDLLEXPORT AnagoProbe *anago_probe_hold(AnagoStep *step);
 

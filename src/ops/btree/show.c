@@ -191,6 +191,24 @@ show_counts(const AnagoStepDesc *desc, bool index_only, ExplainState *es,
 		show_turn(es, &shown);
 }
 
+/* Its keys are columns of rows that another look finds. */
+static void
+show_found_key(const AnagoStep *step, const AnagoExplain *ex)
+{
+	Oid			relid = step->before->desc->heapid;
+	List	   *key = NIL;
+	ListCell   *lc;
+
+	foreach(lc, step->desc->attnos)
+	{
+		const char *name = get_attname(relid, lfirst_int(lc), true);
+
+		key = lappend(key, psprintf("%s.%s", quote_identifier(name_of(relid)),
+									name != NULL ? quote_identifier(name) : "(dropped)"));
+	}
+	ExplainPropertyList("Index Key", key, ex->es);
+}
+
 static void
 show_table_exprs(const AnagoExplain *ex, const AnagoStepDesc *table)
 {
@@ -225,7 +243,10 @@ anago_step_show(const AnagoOp *op, const AnagoExplain *ex,
 		show_text(step, ex);
 	else
 		show_structured(step, ex);
-	show_table_exprs(ex, sd);
+	if (step->before != NULL)
+		show_found_key(step, ex);
+	else
+		show_table_exprs(ex, sd);
 	show_join_exprs(ex, sd);
 	if (counters != NULL)
 		show_counts(sd, sd->index_only, es, counters);

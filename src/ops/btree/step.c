@@ -11,6 +11,7 @@
  *	  open.c	what a step has of one table
  *	  late.c	the same of one that the statement does not name,
  *	  waiting.c	and rows that wait until looks at it are taken up
+ *	  behind.c	looks at what refers to rows that a late look finds
  *	  dynamic.c	which part of the unit row's work is whose: what each takes,
  *	  static.c	or anago.mode = static: what was cut for it
  *	  in_order.c	or, where rows leave in order, what comes next
@@ -52,6 +53,7 @@
 #include "executor/executor.h"
 #include "storage/bufmgr.h"
 
+#include "ops/btree/behind.h"
 #include "ops/btree/distribute.h"
 #include "ops/btree/open.h"
 #include "ops/btree/probe.h"
@@ -74,6 +76,8 @@ step_begin(AnagoOp *op, const AnagoPipelineDesc *desc, int eflags)
 	step->vmbuffer = InvalidBuffer;
 
 	/* like ExecInitIndexScan: EXPLAIN alone must not need the index */
+	if (sd->level > 0)
+		anago_behind_begin(step, desc, anago_range_spawn);
 	if (!(eflags & EXEC_FLAG_EXPLAIN_ONLY))
 		anago_step_open(step, sd, desc->nsteps);
 }
@@ -97,6 +101,7 @@ step_release(AnagoOp *op)
 		return;
 	anago_late_close(step);
 	anago_waiting_forget(step);
+	anago_behind_forget(step);
 	step->gate_known = false;
 }
 
@@ -115,6 +120,8 @@ step_end(AnagoOp *op)
 static int
 step_room(const AnagoOp *op)
 {
+	if (((const AnagoStep *) op)->before != NULL)
+		return anago_op_room(op->next);
 	if (anago_waits((const AnagoStep *) op))
 		return INT_MAX;
 	return anago_sched_room(op->pipeline->sched, op->depth);
@@ -161,14 +168,18 @@ step_more(AnagoOp *op)
 /*
  * A fragment is made of what the operator before has filled, and probed for
  * here, or by a process that has too little to do.  Rows of the source stay:
- * these are divided otherwise.
+ * these are divided otherwise.  For rows that another step finds this one does
+ * nothing when the row itself comes.
  */
 static AnagoAccepted
 step_accept(AnagoOp *op, AnagoRow *outer)
 {
 	AnagoPipeline *pipeline = op->pipeline;
-	AnagoRow   *row = anago_row_make(pipeline, op->index - 1, outer);
+	AnagoRow   *row;
 
+	if (((AnagoStep *) op)->before != NULL)
+		return op->next->kind->accept(op->next, outer);
+	row = anago_row_make(pipeline, op->index - 1, outer);
 	if (((AnagoStep *) op)->ordered)
 		anago_sched_order(pipeline->sched)->feeds = ANAGO_DEPTH_LEAF((AnagoStep *) op);
 	if (anago_waits((AnagoStep *) op))

@@ -10,7 +10,7 @@ from differ.kind import Kind
 ROWS = 4_000
 SOURCES = 1_200
 
-TABLES = ("wt", "wp", "wc", "wlog")
+TABLES = ("wt", "wp", "wc", "wg", "wlog")
 
 
 class Writes(Kind):
@@ -43,9 +43,12 @@ class Writes(Kind):
             create index on wp (v);
             create index on wp (id);
             create index on wp (lower(note), v) where k % 2 = 0;
-            create table wc (id int, wt int references wt on delete cascade on update cascade);
+            create table wc (id int primary key, wt int references wt on delete cascade on update cascade);
             insert into wc select i, i * 3 % {ROWS} + 1 from generate_series(1, 2500) i;
             create index on wc (wt);
+            create table wg (wc int references wc on delete cascade, note text);
+            insert into wg select i * 7 % 2500 + 1, 'g' || i from generate_series(1, 4000) i;
+            create index on wg (wc);
             create table wlog (what text);
             create function wlogged() returns trigger language plpgsql as $$
             begin
