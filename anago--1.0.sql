@@ -458,3 +458,74 @@ REVOKE ALL ON FUNCTION anago_balancer() FROM PUBLIC;
 REVOKE ALL ON anago_balancer FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION anago_balancer() TO pg_read_all_stats;
 GRANT SELECT ON anago_balancer TO pg_read_all_stats;
+
+CREATE FUNCTION anago_swap(
+	OUT pid integer,
+	OUT state text,
+	OUT why text,
+	OUT since timestamptz,
+	OUT wish text,
+	OUT freshness double precision,
+	OUT replayed pg_lsn,
+	OUT received pg_lsn,
+	OUT paused boolean,
+	OUT transactions integer,
+	OUT other_state text,
+	OUT other_freshness double precision,
+	OUT other_heard timestamptz,
+	OUT other_error text,
+	OUT id bigint,
+	OUT term bigint,
+	OUT system_identifier bigint
+)
+RETURNS record
+AS 'MODULE_PATHNAME', 'anago_swap'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION anago_swap() IS
+	'which of two standbys answers; see view anago_swap';
+
+CREATE VIEW anago_swap AS
+	SELECT * FROM anago_swap();
+
+COMMENT ON VIEW anago_swap IS
+	'which of two standbys answers queries, and which one applies changes';
+COMMENT ON COLUMN anago_swap.pid IS
+	'the process that decides; NULL: there is none, as anago is not preloaded or anago.swap_other is not set';
+COMMENT ON COLUMN anago_swap.state IS
+	'off; primary; starting; applying; taking over; answering; draining; answering alone';
+COMMENT ON COLUMN anago_swap.why IS
+	'why it came into that state';
+COMMENT ON COLUMN anago_swap.since IS
+	'when it did';
+COMMENT ON COLUMN anago_swap.wish IS
+	'why the other one should answer: freshness, clock, bound; none: it need not';
+COMMENT ON COLUMN anago_swap.freshness IS
+	'part of the changes of the last minute that is applied, 0 to 1; NULL: not known';
+COMMENT ON COLUMN anago_swap.replayed IS
+	'how far WAL is replayed';
+COMMENT ON COLUMN anago_swap.received IS
+	'how far it is here';
+COMMENT ON COLUMN anago_swap.paused IS
+	'replay stands still';
+COMMENT ON COLUMN anago_swap.transactions IS
+	'transactions of clients that run here';
+COMMENT ON COLUMN anago_swap.other_state IS
+	'state of the other standby, when it was last heard';
+COMMENT ON COLUMN anago_swap.other_freshness IS
+	'its freshness then';
+COMMENT ON COLUMN anago_swap.other_heard IS
+	'when it was last heard; NULL: not yet';
+COMMENT ON COLUMN anago_swap.other_error IS
+	'why it cannot be asked; NULL: it can';
+COMMENT ON COLUMN anago_swap.id IS
+	'a random number of the process that decides';
+COMMENT ON COLUMN anago_swap.term IS
+	'of two that answer the one with the greater term stays, of equal ones that with the greater id';
+COMMENT ON COLUMN anago_swap.system_identifier IS
+	'of the cluster, the same on both';
+
+REVOKE ALL ON FUNCTION anago_swap() FROM PUBLIC;
+REVOKE ALL ON anago_swap FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION anago_swap() TO pg_read_all_stats;
+GRANT SELECT ON anago_swap TO pg_read_all_stats;

@@ -21,6 +21,7 @@
 #include "resource/budgets.h"
 #include "resource/freshness.h"
 #include "resource/guard_worker.h"
+#include "resource/swap_worker.h"
 #include "stats/stats.h"
 
 PG_MODULE_MAGIC;
@@ -36,6 +37,7 @@ _PG_init(void)
 	anago_budgets_init();
 	anago_guard_worker_init();
 	anago_balancer_init();
+	anago_swap_init();
 	anago_freshness_init();
 	anago_device_init();
 	anago_node_init();

@@ -23,6 +23,7 @@
 #include "executor/instrument.h"
 #include "pgstat.h"
 #include "portability/instr_time.h"
+#include "replication/walreceiver.h"
 #include "storage/buf_internals.h"
 #include "storage/fd.h"
 #include "utils/backend_status.h"
@@ -226,6 +227,22 @@ anago_backend_status(int number)
 	return &pgstat_get_local_beentry_by_index(number)->backendStatus;
 #else
 	return &pgstat_fetch_stat_local_beentry(number)->backendStatus;
+#endif
+}
+
+/*
+ * A connection to another server, for queries; NULL: *error says why.  17: before, it
+ * has to be one of a role with REPLICATION.
+ */
+static inline WalReceiverConn *
+anago_connect(const char *conninfo, const char *name, char **error)
+{
+#if PG_VERSION_NUM >= 170000
+	return walrcv_connect(conninfo, false, false, false, name, error);
+#elif PG_VERSION_NUM >= 160000
+	return walrcv_connect(conninfo, true, false, name, error);
+#else
+	return walrcv_connect(conninfo, true, name, error);
 #endif
 }
 

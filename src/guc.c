@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * guc.c
- *	  Every setting of anago, alphabetical.
+ *	  Every setting of anago, alphabetical; those of the swap are in guc_swap.c.
  *
  * Those that decide between plans, or how fast a plan is, are shown by EXPLAIN
  * (SETTINGS).  Settings for tests (debug_*, sim_*, and the value `sim` of
@@ -540,6 +540,7 @@ anago_guc_init(void)
 	define_user_settings();
 	define_server_settings();
 	define_balancer_settings();
+	anago_guc_swap();
 	define_test_settings();
 	MarkGUCPrefixReserved("anago");
 }

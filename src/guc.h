@@ -115,6 +115,19 @@ extern PGDLLIMPORT double anago_sim_hit_rate;	/* 0..1: resident blocks that
 extern PGDLLIMPORT int anago_sim_latency;	/* us, of a simulated read */
 extern PGDLLIMPORT int anago_sim_seed;
 
+extern PGDLLIMPORT int anago_swap_drain;	/* s */
+extern PGDLLIMPORT double anago_swap_freshness;
+extern PGDLLIMPORT int anago_swap_interval; /* s; 0: not by the clock */
+extern PGDLLIMPORT int anago_swap_max_pause;	/* s */
+extern PGDLLIMPORT int anago_swap_max_wal;	/* MB */
+extern PGDLLIMPORT bool anago_swap_on;
+extern PGDLLIMPORT char *anago_swap_other_conninfo; /* anago.swap_other */
+extern PGDLLIMPORT int anago_swap_patience; /* s */
+extern PGDLLIMPORT char *anago_swap_roles;
+
 extern void anago_guc_init(void);
+
+/* Those of guc_swap.c, for guc.c. */
+extern void anago_guc_swap(void);
 
 #endif							/* ANAGO_GUC_H */

@@ -14,6 +14,7 @@
 #include "storage/latch.h"
 #include "tcop/tcopprot.h"
 #include "utils/guc.h"
+#include "utils/memutils.h"
 #include "utils/wait_event.h"
 
 #include "resource/background.h"
@@ -38,6 +39,35 @@ anago_background_register(const char *name, const char *function, bool catalogs)
 	strlcpy(worker.bgw_type, name, BGW_MAXLEN);
 	strlcpy(worker.bgw_function_name, function, BGW_MAXLEN);
 	RegisterBackgroundWorker(&worker);
+}
+
+BackgroundWorkerHandle *
+anago_background_start(const char *name, const char *function)
+{
+	BackgroundWorker worker = {
+		.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION,
+		.bgw_start_time = BgWorkerStart_ConsistentState,
+		.bgw_restart_time = BGW_NEVER_RESTART,
+		.bgw_library_name = "anago",
+	};
+	BackgroundWorkerHandle *process = NULL;
+	MemoryContext old = MemoryContextSwitchTo(TopMemoryContext);
+
+	strlcpy(worker.bgw_name, name, BGW_MAXLEN);
+	strlcpy(worker.bgw_type, name, BGW_MAXLEN);
+	strlcpy(worker.bgw_function_name, function, BGW_MAXLEN);
+	if (!RegisterDynamicBackgroundWorker(&worker, &process))
+		process = NULL;
+	MemoryContextSwitchTo(old);
+	return process;
+}
+
+bool
+anago_background_runs(BackgroundWorkerHandle *process)
+{
+	pid_t		pid;
+
+	return process != NULL && GetBackgroundWorkerPid(process, &pid) != BGWH_STOPPED;
 }
 
 void

@@ -14,6 +14,8 @@
 
 #include "postgres.h"
 
+#include "postmaster/bgworker.h"
+
 /* How long one sleeps that is off; a reload wakes it. */
 #define ANAGO_BACKGROUND_OFF_MS		60000
 
@@ -23,6 +25,15 @@
  */
 extern void anago_background_register(const char *name, const char *function,
 									  bool catalogs);
+
+/*
+ * From one of them: start another one, which ends by itself and is not started again, to do
+ * what may take its time.  NULL: there is no room for it.
+ */
+extern BackgroundWorkerHandle *anago_background_start(const char *name, const char *function);
+
+/* Is there such a one?  NULL: it was not started. */
+extern bool anago_background_runs(BackgroundWorkerHandle *process);
 
 /* At its beginning; with catalogs of a database, or of the whole server: NULL. */
 extern void anago_background_begin(bool catalogs, const char *database);

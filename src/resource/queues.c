@@ -65,14 +65,6 @@ publish(const AnagoQueuesReport *report)
 
 static BackgroundWorkerHandle *process = NULL;
 
-static bool
-is_there(void)
-{
-	pid_t		pid;
-
-	return process != NULL && GetBackgroundWorkerPid(process, &pid) != BGWH_STOPPED;
-}
-
 /* By its index only if that is known, as PostgreSQL does itself without a database. */
 static bool
 may_connect(Relation databases)
@@ -116,43 +108,23 @@ look_for_database(bool *exists)
 	return known;
 }
 
-static bool
-start(void)
-{
-	BackgroundWorker worker = {
-		.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION,
-		.bgw_start_time = BgWorkerStart_ConsistentState,
-		.bgw_restart_time = BGW_NEVER_RESTART,
-		.bgw_library_name = "anago",
-		.bgw_function_name = "anago_queues_main",
-		.bgw_name = "anago queues",
-		.bgw_type = "anago queues",
-	};
-	MemoryContext old = MemoryContextSwitchTo(TopMemoryContext);
-	bool		done = RegisterDynamicBackgroundWorker(&worker, &process);
-
-	MemoryContextSwitchTo(old);
-	return done;
-}
-
 /* Once, until that has worked. */
 static void
 start_or_say(void)
 {
 	static bool said = false;
 	bool		exists;
-	bool		started;
 
 	if (!look_for_database(&exists))
 		return;
-	started = exists && start();
-	if (!started && !said)
+	process = exists ? anago_background_start("anago queues", "anago_queues_main") : NULL;
+	if (process == NULL && !said)
 		ereport(LOG,
 				(errmsg("anago's balancer cannot start the process that asks for queues"),
 				 exists ? errhint("Consider a greater \"max_worker_processes\".") :
 				 errdetail("There is no database \"%s\" to connect to, as anago.balancer_database names it.",
 						   anago_balancer_database)));
-	said = !started;
+	said = process == NULL;
 }
 
 void
@@ -161,7 +133,7 @@ anago_queues_keep(void)
 	static TimestampTz tried = 0;
 	TimestampTz now = GetCurrentTimestamp();
 
-	if (!is_wanted() || is_there() || !TimestampDifferenceExceeds(tried, now, RETRY_MS))
+	if (!is_wanted() || anago_background_runs(process) || !TimestampDifferenceExceeds(tried, now, RETRY_MS))
 		return;
 	tried = now;
 	if (process != NULL)
@@ -174,7 +146,7 @@ anago_queues_keep(void)
 void
 anago_queues_end(void)
 {
-	if (is_there())
+	if (anago_background_runs(process))
 		TerminateBackgroundWorker(process);
 }
 

@@ -28,6 +28,7 @@
 #include "compat.h"
 #include "resource/budgets.h"
 #include "resource/elastic.h"
+#include "resource/swap_memory.h"
 #include "resource/transactions.h"
 
 #define WAIT_EVENT_CLASS	0xFF000000U
@@ -77,6 +78,7 @@ is_session(const PGPROC *proc)
 {
 	return OidIsValid(proc->databaseId) &&
 		proc->pid != *(volatile int *) &anago_budgets->queues.pid &&
+		proc->pid != anago_swap_other_pid() &&
 		(proc->statusFlags & PROC_IS_AUTOVACUUM) == 0 &&
 		(proc->lockGroupLeader == NULL || proc->lockGroupLeader == proc);
 }
@@ -222,6 +224,21 @@ runnable(void)
 		n = 1;
 	FreeFile(file);
 	return Max(n - 1, 0);
+}
+
+int
+anago_transactions_running(void)
+{
+	int			n = 0;
+
+	for (int i = 0; i < MaxBackends; i++)
+	{
+		PGPROC	   *proc = GetPGProcByNumber(i);
+
+		n += *(volatile int *) &proc->pid != 0 && is_session(proc) &&
+			*(volatile LocalTransactionId *) &ANAGO_PROC_LXID(proc) != InvalidLocalTransactionId;
+	}
+	return n;
 }
 
 int

@@ -26,6 +26,9 @@ extern void anago_transactions_look(double ms);
 /* What was seen since the last time, all of an AnagoGuardInput. */
 extern void anago_transactions_seen(AnagoGuardInput *seen);
 
+/* Sessions that are in a transaction just now, whatever they wait for. */
+extern int	anago_transactions_running(void);
+
 /*
  * Processes of ours that want reads, and how many they want; but for those that stand
  * still or are exempt.

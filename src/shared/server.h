@@ -39,7 +39,7 @@ typedef struct AnagoServerPiece
 } AnagoServerPiece;
 
 /* Those that can be had; a constant of server.c. */
-#define ANAGO_SERVER_PIECES		4
+#define ANAGO_SERVER_PIECES		5
 
 /* From _PG_init: the piece is static. */
 extern void anago_server_piece(AnagoServerPiece *piece);
