@@ -305,7 +305,7 @@ $applies->safe_psql('postgres', 'select pg_wal_replay_resume()');
 # ---- bad input ----
 
 my $right = place_of($applies, 'swapper');
-for my $wrong ([ 'is this one?', qr/missing "=" after "is"/ ],
+for my $wrong ([ 'host=one two', qr/missing "=" after "two"|could not establish connection/ ],
 	[ place_of($answers, 'swapper'), qr/it is this standby itself/ ],
 	[ place_of($applies, 'other'), qr/permission denied/ ],
 	[ place_of($applies, 'swapper') =~ s/dbname=\w+/dbname=template1/r, qr/extension "anago" is not in that database/ ])
