@@ -159,6 +159,18 @@ select * from change('insert into counted select a % 6, a / 2 * 2 + a % 2 from s
 select * from change('insert into counted select a % 6, a / 2 from source on conflict do nothing', 'counted');
 select * from change('insert into counted select a % 6, a from source', 'counted');
 
+-- MERGE into a table with one partition, whose columns stand elsewhere: rows that are inserted are not the partition's
+create table merged (k int, b text, a int) partition by list (k);
+create table merged_1 (a int, gone int, b text, k int);
+alter table merged_1 drop gone;
+alter table merged attach partition merged_1 for values in (1);
+create index merged_a on merged (a);
+create index merged_b on merged (b);
+insert into merged select 1, b, a from source where a % 2 = 0;
+select * from change('merge into merged m using source s on m.a = s.a when matched then update set a = m.a + 1 when not matched then insert values (1, s.b, s.a + 5000)', 'merged');
+create table merged_2 partition of merged for values in (2);
+select * from change('merge into merged m using source s on m.a = s.a and m.k = 1 when matched then delete when not matched then insert values (2, s.b, s.a + 5000)', 'merged');
+
 -- partitions that are no heap here, or have another kind of index; a trigger that makes another row
 create foreign data wrapper nowhere;
 create server nowhere foreign data wrapper nowhere;

@@ -468,7 +468,9 @@ find_of_merge(AnagoChange *change, CmdType operation)
 	const MergeAction *action = first_action(change->node, operation);
 	NullTest   *none = makeNode(NullTest);
 
-	if (action == NULL || change->ctid == NULL)
+	/* a table with children gets new rows itself, whichever of these is merged into */
+	if (action == NULL || change->ctid == NULL ||
+		(operation == CMD_INSERT && change->node->rootRelation > 0))
 		return;
 	none->arg = copyObject((Expr *) change->ctid);
 	none->nulltesttype = operation == CMD_INSERT ? IS_NULL : IS_NOT_NULL;
