@@ -4,9 +4,12 @@
 use strict;
 use warnings FATAL => 'all';
 
+use FindBin;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+
+require "$FindBin::RealBin/common.pl";
 
 my $node = PostgreSQL::Test::Cluster->new('cascade');
 $node->init;
@@ -40,31 +43,15 @@ my $rest = q{select (select count(*) || ' ' || sum(id) from p),
 	(select count(*) || ' ' || sum(v) || ' ' || sum(pid) from c),
 	(select count(*) || ' ' || sum(v) || ' ' || sum(pid) from n)};
 
-# Blocks of these tables that the statement has core read itself.  Forced, as the kernel
-# has them: looks would rest.
-sub blocks_of_core
-{
-	my ($settings, $statement) = @_;
-	my $read = q{select sum(heap_blks_read + coalesce(idx_blks_read, 0)) from pg_statio_user_tables};
-	my $ours = q{select reads + sync_reads from anago_stats};
-	my @before;
-	my @after;
-
-	$node->restart;
-	@before = map { $node->safe_psql('postgres', $_) } $read, $ours;
-	$node->safe_psql('postgres', "$settings begin; $statement; rollback");
-	@after = map { $node->safe_psql('postgres', $_) } $read, $ours;
-	return ($after[0] - $before[0] - ($after[1] - $before[1]), $after[0] - $before[0]);
-}
-
+# Forced, as the kernel has the pages: looks would rest.
 my $delete = 'delete from p where id between 30 and 800';
 my $on = 'set anago.enable = on;';
 
 for my $method ('uring', 'sync')
 {
 	my $settings = "$on set anago.debug_force = on; set anago.io_method = $method;";
-	my ($core, $all) = blocks_of_core($settings, $delete);
-	my ($stock) = blocks_of_core('', $delete);
+	my ($core, $all) = Anago::blocks_read($node, $settings, $delete);
+	my ($stock) = Anago::blocks_read($node, '', $delete);
 
 	note("$method: core reads $core of $all blocks, stock $stock");
 	cmp_ok($core, '<', $stock / 10, "$method: triggers find their pages read");

@@ -4,9 +4,12 @@
 use strict;
 use warnings FATAL => 'all';
 
+use FindBin;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+
+require "$FindBin::RealBin/common.pl";
 
 my $node = PostgreSQL::Test::Cluster->new('routed_pages');
 $node->init;
@@ -38,29 +41,13 @@ $node->safe_psql('postgres', q{
 	vacuum analyze t, s;
 });
 
-# Blocks that core reads, and all that are read.
-sub blocks_read
-{
-	my ($settings, $statement) = @_;
-	my $read = q{select sum(heap_blks_read + coalesce(idx_blks_read, 0)) from pg_statio_user_tables};
-	my $ours = q{select reads + sync_reads from anago_stats};
-	my @before;
-	my @after;
-
-	$node->restart;
-	@before = map { $node->safe_psql('postgres', $_) } $read, $ours;
-	$node->safe_psql('postgres', "$settings begin; $statement; rollback");
-	@after = map { $node->safe_psql('postgres', $_) } $read, $ours;
-	return ($after[0] - $before[0] - ($after[1] - $before[1]), $after[0] - $before[0]);
-}
-
 my $insert = 'insert into t select * from s';
 
 for my $method ('uring', 'sync')
 {
 	my $settings = "set anago.enable = on; set anago.debug_force = on; set anago.io_method = $method;";
-	my ($stock) = blocks_read('', $insert);
-	my ($core, $all) = blocks_read($settings, $insert);
+	my ($stock) = Anago::blocks_read($node, '', $insert);
+	my ($core, $all) = Anago::blocks_read($node, $settings, $insert);
 
 	like($node->safe_psql('postgres', "$settings explain (costs off) $insert"),
 		qr/Look 2: Index Insertion using t_b_idx on t/, "$method: there are looks");

@@ -4,9 +4,12 @@
 use strict;
 use warnings FATAL => 'all';
 
+use FindBin;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+
+require "$FindBin::RealBin/common.pl";
 
 my $node = PostgreSQL::Test::Cluster->new('second_cascade');
 $node->init(extra => ['--data-checksums']);
@@ -40,26 +43,10 @@ my $rest = q{select (select count(*) || ' ' || sum(id) from p), (select count(*)
 my $delete = 'delete from p where id between 100 and 220';
 my $on = 'set anago.enable = on; set anago.debug_force = on;';
 
-# Blocks that core reads, and all that are read.
-sub blocks_read
-{
-	my ($settings) = @_;
-	my $read = q{select sum(heap_blks_read + coalesce(idx_blks_read, 0)) from pg_statio_user_tables};
-	my $ours = q{select reads + sync_reads from anago_stats};
-	my @before;
-	my @after;
-
-	$node->restart;
-	@before = map { $node->safe_psql('postgres', $_) } $read, $ours;
-	$node->safe_psql('postgres', "$settings begin; $delete; rollback");
-	@after = map { $node->safe_psql('postgres', $_) } $read, $ours;
-	return ($after[0] - $before[0] - ($after[1] - $before[1]), $after[0] - $before[0]);
-}
-
 for my $method ('uring', 'sync')
 {
-	my ($stock) = blocks_read('');
-	my ($core, $all) = blocks_read("$on set anago.io_method = $method;");
+	my ($stock) = Anago::blocks_read($node, '', $delete);
+	my ($core, $all) = Anago::blocks_read($node, "$on set anago.io_method = $method;", $delete);
 
 	note("$method: core reads $core of $all blocks, stock $stock");
 	cmp_ok($core, '<', $stock / 10, "$method: triggers find their pages read");

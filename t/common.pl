@@ -220,6 +220,23 @@ sub run
 	return ($out, $err);
 }
 
+# Blocks of tables and indexes that a statement has core read, and all that it reads, in a
+# server that has just been started.  What it does is undone.
+sub blocks_read
+{
+	my ($node, $settings, $statement) = @_;
+	my $read = q{select sum(heap_blks_read + coalesce(idx_blks_read, 0)) from pg_statio_user_tables};
+	my $ours = q{select reads + sync_reads from anago_stats};
+	my @before;
+	my @after;
+
+	$node->restart;
+	@before = map { $node->safe_psql('postgres', $_) } $read, $ours;
+	$node->safe_psql('postgres', "$settings begin; $statement; rollback");
+	@after = map { $node->safe_psql('postgres', $_) } $read, $ours;
+	return ($after[0] - $before[0] - ($after[1] - $before[1]), $after[0] - $before[0]);
+}
+
 # Until SQL says t in a session, in ms; undef: not within so many seconds.
 sub until_true
 {

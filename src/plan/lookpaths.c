@@ -159,7 +159,6 @@ try_looks(PlannerInfo *root, RelOptInfo *joinrel, Path *outer,
 {
 	Path	   *inner = anago_step_inner(candidate);
 	AnagoPathStep step = *candidate;
-	JoinCostWorkspace workspace;
 	NestPath   *nest;
 	Cost		total;
 
@@ -167,14 +166,7 @@ try_looks(PlannerInfo *root, RelOptInfo *joinrel, Path *outer,
 	if (calc_nestloop_required_outer(outer->parent->relids, PATH_REQ_OUTER(outer),
 									 inner->parent->relids, PATH_REQ_OUTER(inner)) != NULL)
 		return;
-	anago_initial_cost_nestloop(root, &workspace, jointype, outer, inner, extra);
-	nest = create_nestloop_path(root, joinrel, jointype, &workspace, extra,
-								outer, inner, extra->restrictlist,
-								build_join_pathkeys(root, joinrel, jointype,
-													outer->pathkeys),
-								NULL);
-	step.jointype = jointype;
-	step.inner_unique = nest->jpath.inner_unique;
+	nest = anago_make_nestloop(root, joinrel, outer, &step, jointype, extra);
 	step.has_arms = false;		/* it is core's bitmap scan that is run */
 	total = anago_cost_looks(root, &step, nest, extra->sjinfo);
 	if (anago_debug_force)

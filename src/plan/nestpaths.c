@@ -59,16 +59,13 @@ are_few(PlannerInfo *root, const RelOptInfo *joinrel, JoinType jointype,
 		 outer->rows * anago_rows_risk(root, outer->parent->relids) <= ANAGO_FEW_PROBES);
 }
 
-static void
-submit_nestloop(PlannerInfo *root, RelOptInfo *joinrel, Path *outer,
-				const AnagoPathStep *candidate, JoinType jointype,
-				JoinPathExtraData *extra)
+NestPath *
+anago_make_nestloop(PlannerInfo *root, RelOptInfo *joinrel, Path *outer,
+					AnagoPathStep *step, JoinType jointype, JoinPathExtraData *extra)
 {
-	Path	   *inner = anago_step_inner(candidate);
-	AnagoPathStep step = *candidate;
+	Path	   *inner = anago_step_inner(step);
 	JoinCostWorkspace workspace;
 	NestPath   *nest;
-	Cost		total;
 
 	anago_initial_cost_nestloop(root, &workspace, jointype, outer, inner, extra);
 	nest = create_nestloop_path(root, joinrel, jointype, &workspace, extra,
@@ -76,8 +73,20 @@ submit_nestloop(PlannerInfo *root, RelOptInfo *joinrel, Path *outer,
 								build_join_pathkeys(root, joinrel, jointype,
 													outer->pathkeys),
 								NULL);
-	step.jointype = jointype;
-	step.inner_unique = nest->jpath.inner_unique;
+	step->jointype = jointype;
+	step->inner_unique = nest->jpath.inner_unique;
+	return nest;
+}
+
+static void
+submit_nestloop(PlannerInfo *root, RelOptInfo *joinrel, Path *outer,
+				const AnagoPathStep *candidate, JoinType jointype,
+				JoinPathExtraData *extra)
+{
+	AnagoPathStep step = *candidate;
+	NestPath   *nest = anago_make_nestloop(root, joinrel, outer, &step, jointype, extra);
+	Cost		total;
+
 	total = anago_cost_nestloop(root, &step, nest, extra->sjinfo);
 	if (total < nest->jpath.path.total_cost)
 	{

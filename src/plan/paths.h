@@ -204,8 +204,13 @@ extern void anago_add_look_paths(PlannerInfo *root, RelOptInfo *joinrel,
 								 List *outers, List *inners, JoinType jointype,
 								 JoinPathExtraData *extra);
 
+/* nestpaths.c: core's nested loop of an outer side and a step, which learns what join it is. */
+extern NestPath *anago_make_nestloop(PlannerInfo *root, RelOptInfo *joinrel, Path *outer,
+									 AnagoPathStep *step, JoinType jointype,
+									 JoinPathExtraData *extra);
+
 /*
- * nestpaths.c: is the join of these two better left to core's nested loop?  Where it is,
+ * Is the join of these two better left to core's nested loop?  Where it is,
  * or may be, a path of that is submitted, unless rows are those of one process of several.
  */
 extern bool anago_leave_to_nestloop(PlannerInfo *root, RelOptInfo *joinrel,

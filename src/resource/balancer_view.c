@@ -9,51 +9,26 @@
 
 #include <math.h>
 
-#include "access/htup_details.h"
 #include "fmgr.h"
 #include "funcapi.h"
-#include "utils/builtins.h"
 #include "utils/timestamp.h"
 
 #include "guc.h"
 #include "resource/budgets.h"
+#include "resource/result_row.h"
 
 PG_FUNCTION_INFO_V1(anago_balancer);
 
-#define COLUMNS		25
-
-/* A row as it grows. */
-typedef struct Row
-{
-	Datum		values[COLUMNS];
-	bool		nulls[COLUMNS];
-	int			n;
-} Row;
-
 static void
-add(Row *row, Datum value, bool isnull)
+add_number(AnagoResultRow *row, double value, bool known)
 {
-	Assert(row->n < COLUMNS);
-	row->nulls[row->n] = isnull;
-	row->values[row->n++] = isnull ? (Datum) 0 : value;
+	anago_result_add(row, Float8GetDatum(rint(value * 1000) / 1000), !known || isnan(value));
 }
 
 static void
-add_text(Row *row, const char *text)
+add_limit(AnagoResultRow *row, uint32 limit)
 {
-	add(row, CStringGetTextDatum(text), text[0] == '\0');
-}
-
-static void
-add_number(Row *row, double value, bool known)
-{
-	add(row, Float8GetDatum(rint(value * 1000) / 1000), !known || isnan(value));
-}
-
-static void
-add_limit(Row *row, uint32 limit)
-{
-	add(row, Int32GetDatum((int32) limit), limit == 0);
+	anago_result_add(row, Int32GetDatum((int32) limit), limit == 0);
 }
 
 static const char *
@@ -67,7 +42,7 @@ state_of(const AnagoBalancerReport *report)
 }
 
 static void
-add_decision(Row *row, const AnagoBalancerReport *report)
+add_decision(AnagoResultRow *row, const AnagoBalancerReport *report)
 {
 	char		decision[ANAGO_HTAL_TEXT] = "";
 	char		why[ANAGO_HTAL_TEXT] = "";
@@ -77,20 +52,20 @@ add_decision(Row *row, const AnagoBalancerReport *report)
 		anago_htal_decision(report->move, decision);
 		anago_htal_why(report->state, &report->thresholds, &report->inputs, why);
 	}
-	add(row, Int32GetDatum(report->pid), report->pid == 0);
-	add_text(row, state_of(report));
-	add_text(row, decision);
-	add_text(row, why);
-	add(row, TimestampTzGetDatum(report->at), report->at == 0);
+	anago_result_add(row, Int32GetDatum(report->pid), report->pid == 0);
+	anago_result_add_text(row, state_of(report));
+	anago_result_add_text(row, decision);
+	anago_result_add_text(row, why);
+	anago_result_add(row, TimestampTzGetDatum(report->at), report->at == 0);
 }
 
 static void
-add_class(Row *row, const AnagoBalancerReport *report, AnagoHtalClass class)
+add_class(AnagoResultRow *row, const AnagoBalancerReport *report, AnagoHtalClass class)
 {
 	bool		known = report->at != 0 && !report->inputs.absent[class];
 
 	add_number(row, report->cores[class], known);
-	add(row, Int32GetDatum(report->processes[class]), report->at == 0);
+	anago_result_add(row, Int32GetDatum(report->processes[class]), report->at == 0);
 	add_number(row, report->inputs.cpu[class], known);
 }
 
@@ -100,7 +75,7 @@ anago_balancer(PG_FUNCTION_ARGS)
 	AnagoBudgets *b;
 	AnagoBalancerReport report;
 	TupleDesc	tupdesc;
-	Row			row = {.n = 0};
+	AnagoResultRow row = {.n = 0};
 
 	anago_budgets_prepare();
 	b = anago_budgets;
@@ -116,15 +91,14 @@ anago_balancer(PG_FUNCTION_ARGS)
 	add_class(&row, &report, ANAGO_HTAL_SHIPPING);
 	add_number(&row, report.transactions, report.at != 0);
 	add_number(&row, report.inputs.waiting, report.at != 0);
-	add(&row, Int32GetDatum(report.queues), report.at == 0 || report.queues == 0);
+	anago_result_add(&row, Int32GetDatum(report.queues), report.at == 0 || report.queues == 0);
 	add_number(&row, report.queueing_before, report.at != 0 && report.queues > 0);
 	add_number(&row, report.inputs.queue_variance, report.at != 0);
 	add_number(&row, report.inputs.freshness, report.at != 0);
 	add_number(&row, report.inputs.olap_iowait, report.at != 0);
 	add_limit(&row, pg_atomic_read_u32(&b->governors[ANAGO_BALANCER].reads));
 	add_limit(&row, pg_atomic_read_u32(&b->governors[ANAGO_BALANCER].processes));
-	add(&row, Int32GetDatum(report.placed), report.at == 0);
-	add(&row, Int32GetDatum(report.grouped), report.at == 0);
-	Assert(row.n == tupdesc->natts);
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(tupdesc, row.values, row.nulls)));
+	anago_result_add(&row, Int32GetDatum(report.placed), report.at == 0);
+	anago_result_add(&row, Int32GetDatum(report.grouped), report.at == 0);
+	PG_RETURN_DATUM(anago_result_make(&row, tupdesc));
 }
