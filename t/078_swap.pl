@@ -239,6 +239,19 @@ write_rows(10);
 usleep(5_000_000);
 is(swap($answers, 'since'), $since, 'no more, when it is switched off');
 
+# ---- WAL ceases to come, and who would start that again stands still ----
+
+configure($_, 'anago.swap_freshness', 0.85) for $one, $two;
+has_all_rows($applies, 'all is applied at one');
+kill 'TERM', $answers->safe_psql('postgres', 'select pid from pg_stat_wal_receiver');
+ok($answers->poll_query_until('postgres', 'select count(*) = 0 from pg_stat_wal_receiver'), 'WAL comes no longer to the one that answers');
+write_rows(10);
+becomes($applies, 'answering', 'it is cut off: the other one answers');
+has_all_rows($answers, 'and its replay has WAL come again');
+configure($_, 'anago.swap_freshness', 0) for $one, $two;
+usleep(2_000_000);
+($answers, $applies) = settled('all is well again');
+
 # ---- drain time ----
 
 configure($_, 'anago.swap_drain', '1s') for $one, $two;

@@ -89,6 +89,9 @@ static const Case cases[] = {
 	{"the other one applies: nobody answers", STARTING, 0, 1, false, 0, FRESH, HEARD,
 		{9, APPLYING, 3, NONE, NEW_THERE}, ALONE, NONE},
 
+	{"what was heard before the start is not counted", STARTING, 0, 1, false, 0, FRESH, 2,
+		{9, APPLYING, 3, NONE, NEW_THERE}, STARTING, NONE},
+
 	/* answering */
 	{"fresh: nothing changes", ANSWERING, 1, 60, true, 3, FRESH, HEARD,
 		{9, APPLYING, 0, NONE, NEW_THERE}, ANSWERING, NONE},
@@ -101,7 +104,7 @@ static const Case cases[] = {
 	{"its time is over", ANSWERING, 1, 600, true, 3, 0.99, 1000, 2000, HEARD,
 		{9, APPLYING, 0, NONE, NEW_THERE}, ANSWERING, CLOCK},
 	{"its time is over, but nothing has changed", ANSWERING, 1, 600, true, 3, FRESH, HEARD,
-		{9, APPLYING, 0, NONE, NEW_THERE}, ANSWERING, NONE},
+		{9, APPLYING, 0, NONE, OLD_THERE}, ANSWERING, NONE},
 	{"freshness is not known: the clock", ANSWERING, 1, 600, true, 3, UNKNOWN_OLD, HEARD,
 		{9, APPLYING, 0, NONE, NEW_THERE}, ANSWERING, CLOCK},
 	{"the other one answers, with a greater term", ANSWERING, 1, 60, true, 3, OLD, HEARD,
@@ -124,6 +127,20 @@ static const Case cases[] = {
 		{0}, ALONE, FRESHNESS},
 	{"where the other one is there, it may answer first", ANSWERING, 1, 3601, true, 3, OLD, HEARD,
 		{9, APPLYING, 0, NONE, NEW_THERE}, ANSWERING, BOUND},
+
+	{"its time is over, and only the other one has more", ANSWERING, 1, 600, true, 3, UNKNOWN, HEARD,
+		{9, APPLYING, 0, NONE, NEW_THERE}, ANSWERING, FRESHNESS},
+	{"as it has, both without a primary", ANSWERING, 1, 600, true, 3, UNKNOWN, HEARD,
+		{9, APPLYING, 0, NONE, 1500, 1500, NAN}, ANSWERING, CLOCK},
+	{"WAL comes to the other one alone", ANSWERING, 1, 60, true, 3, UNKNOWN, HEARD,
+		{9, APPLYING, 0, NONE, NEW_THERE}, ANSWERING, FRESHNESS},
+	{"to neither", ANSWERING, 1, 60, true, 3, UNKNOWN, HEARD,
+		{9, APPLYING, 0, NONE, 1500, 1500, NAN}, ANSWERING, NONE},
+	{"none comes, and the other one is gone", ANSWERING, 1, 3599, true, 3, UNKNOWN, INFINITY,
+		{0}, ANSWERING, NONE},
+	{"not for ever", ANSWERING, 1, 3601, true, 3, UNKNOWN, INFINITY, {0}, ALONE, NONE},
+	{"nor where it is promoted", ANSWERING, 1, 3601, true, 3, UNKNOWN, HEARD,
+		{9, PRIMARY, 2, NONE, 0, 0, NAN}, ALONE, NONE},
 
 	/* applying */
 	{"nothing is wished", APPLYING, 1, 60, false, 0, FRESH, HEARD,
@@ -212,6 +229,7 @@ test_cases(void)
 			.since = 1000,.paused = 1000,.quiet = 1000,.wished = 1000};
 		AnagoSwapInputs in = {
 			.now = 1000 + c->after,.standby = true,.stands_still = c->stands_still,
+			.receives = !isnan(c->freshness),
 			.transactions = c->transactions,.replayed = c->replayed,.received = c->received,
 			.freshness = c->freshness,.heard = c->heard,.other = c->other
 		};
@@ -263,6 +281,34 @@ test_bound_with_another(void)
 	in.now += 1;
 	anago_swap_step(&swap, &by, &in);
 	claim(swap.state == ALONE && !anago_swap_pauses(swap.state), "it did not: replay goes on here");
+}
+
+/* The greatest threshold: all that changes is to be seen, so who has applied all is fresh. */
+static void
+test_all_fresh(void)
+{
+	AnagoSwapSettings all = by;
+	AnagoSwap	swap = {.id = 5,.state = APPLYING};
+	AnagoSwapInputs in = {.now = 1,.standby = true,.receives = true,.replayed = 1000,.received = 1000,
+	.freshness = 1,.heard = 1,.other = {.id = 9,.state = ANSWERING,.wish = FRESHNESS,.replayed = 900}};
+
+	all.freshness = 1;
+	anago_swap_step(&swap, &all, &in);
+	claim(swap.state == TAKING, "at threshold 1 who has applied all is fresh");
+	swap = (AnagoSwap) {.id = 5,.state = ANSWERING};
+	in.other.state = APPLYING;
+	anago_swap_step(&swap, &all, &in);
+	claim(swap.wish == NONE, "and wishes nothing");
+	in.freshness = 0.999;
+	anago_swap_step(&swap, &all, &in);
+	claim(swap.wish == FRESHNESS, "until something is not");
+}
+
+static void
+test_age(void)
+{
+	claim(anago_swap_age(3000000000, 1000000000) == 2, "age in seconds");
+	claim(anago_swap_age(1000, 2000) == 0, "what was heard after the clock was read is not of long ago");
 }
 
 static void
@@ -337,7 +383,7 @@ see_and_step(World *world, int i, const AnagoSwapSettings *settings)
 	Standby    *other = &world->of[1 - i];
 	AnagoSwapServer own = tell(me, world->written);
 	AnagoSwapInputs in = {
-		.now = world->now,.standby = true,.stands_still = me->stands_still,
+		.now = world->now,.standby = true,.receives = true,.stands_still = me->stands_still,
 		.transactions = me->query_ends > 0,.replayed = own.replayed,.received = own.received,
 		.freshness = own.freshness
 	};
@@ -467,6 +513,8 @@ main(void)
 	test_promoted();
 	test_terms();
 	test_bound_with_another();
+	test_all_fresh();
+	test_age();
 	test_names();
 	test_walks();
 	printf("1..%d\n", ntests);

@@ -55,6 +55,13 @@ is_heard(const AnagoSwapSettings *by, const AnagoSwapInputs *in)
 	return in->heard <= by->patience;
 }
 
+/* What was heard before this one began may be long over. */
+static bool
+is_heard_since(const AnagoSwap *swap, const AnagoSwapSettings *by, const AnagoSwapInputs *in)
+{
+	return is_heard(by, in) && in->heard <= in->now - swap->since;
+}
+
 static bool
 is_there(const AnagoSwapSettings *by, const AnagoSwapInputs *in)
 {
@@ -77,11 +84,38 @@ behind(const AnagoSwapInputs *in)
 	return in->received > in->replayed ? (double) (in->received - in->replayed) : 0;
 }
 
-/* Where freshness is not known, as the primary is gone: all is applied that has come. */
+/*
+ * Where freshness is not known, as the primary is gone: all is applied that has come.  All is
+ * fresh, whatever is asked for.
+ */
 static bool
 is_fresh(const AnagoSwapSettings *by, const AnagoSwapInputs *in)
 {
-	return isnan(in->freshness) ? behind(in) == 0 : in->freshness > by->freshness;
+	if (isnan(in->freshness))
+		return behind(in) == 0;
+	return in->freshness > by->freshness || in->freshness >= 1;
+}
+
+/* Is there something to apply, here or with the other one? */
+static bool
+is_old(const AnagoSwapInputs *in)
+{
+	return behind(in) > 0 || in->other.replayed > in->replayed;
+}
+
+/* WAL has ceased to come here, so that freshness is not known, and comes to the other one. */
+static bool
+is_cut_off(const AnagoSwapInputs *in)
+{
+	return !in->receives && isnan(in->freshness) && !isnan(in->other.freshness) &&
+		in->other.replayed > in->received;
+}
+
+static bool
+wishes_by_freshness(const AnagoSwapSettings *by, const AnagoSwapInputs *in)
+{
+	return by->freshness > 0 &&
+		((in->freshness <= by->freshness && in->freshness < 1) || is_cut_off(in));
 }
 
 static bool
@@ -89,7 +123,7 @@ is_out_of_bounds(const AnagoSwap *swap, const AnagoSwapSettings *by,
 				 const AnagoSwapInputs *in)
 {
 	return behind(in) > by->max_wal ||
-		(behind(in) > 0 && in->now - swap->paused > by->max_pause);
+		((is_old(in) || !in->receives) && in->now - swap->paused > by->max_pause);
 }
 
 static AnagoSwapWish
@@ -101,9 +135,9 @@ wish_of(const AnagoSwap *swap, const AnagoSwapSettings *by, const AnagoSwapInput
 		return ANAGO_SWAP_NO_WISH;
 	if (paused && is_out_of_bounds(swap, by, in))
 		return ANAGO_SWAP_BY_BOUND;
-	if (by->freshness > 0 && in->freshness <= by->freshness)
+	if (wishes_by_freshness(by, in))
 		return ANAGO_SWAP_BY_FRESHNESS;
-	if (paused && by->interval > 0 && behind(in) > 0 &&
+	if (paused && by->interval > 0 && is_old(in) &&
 		in->now - swap->since >= by->interval)
 		return ANAGO_SWAP_BY_CLOCK;
 	return ANAGO_SWAP_NO_WISH;
@@ -138,7 +172,7 @@ become(AnagoSwap *swap, const AnagoSwapInputs *in, AnagoSwapState state,
 static bool
 when_starting(AnagoSwap *swap, const AnagoSwapSettings *by, const AnagoSwapInputs *in)
 {
-	if (!is_heard(by, in))
+	if (!is_heard_since(swap, by, in))
 		return in->now - swap->since > by->patience &&
 			become(swap, in, ANAGO_SWAP_ALONE, ANAGO_SWAP_OTHER_GONE);
 	if (abstains(in))
@@ -270,6 +304,14 @@ anago_swap_step(AnagoSwap *swap, const AnagoSwapSettings *settings,
 	if (changed)
 		update_wish(swap, settings, inputs);
 	return changed;
+}
+
+/* ---- time ---- */
+
+double
+anago_swap_age(uint64_t now, uint64_t at)
+{
+	return now > at ? (double) (now - at) / 1e9 : 0;
 }
 
 /* ---- words ---- */

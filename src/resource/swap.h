@@ -96,6 +96,7 @@ typedef struct AnagoSwapInputs
 	double		now;			/* s, of a clock that only goes forward */
 	bool		standby;
 	bool		stands_still;	/* replay, whoever asked for that */
+	bool		receives;		/* WAL comes: what starts that again does not while replay stands still */
 	int			transactions;	/* of clients, that run here */
 	uint64_t	replayed;
 	uint64_t	received;
@@ -131,6 +132,9 @@ typedef struct AnagoSwap
 
 /* For so long no transaction is seen: then queries have gone elsewhere (s). */
 #define ANAGO_SWAP_QUIET	2.0
+
+/* s since then, by two readings of a clock (ns); `at` may be the later one. */
+extern double anago_swap_age(uint64_t now, uint64_t at);
 
 /* True: the state is another one than before. */
 extern bool anago_swap_step(AnagoSwap *swap, const AnagoSwapSettings *settings,

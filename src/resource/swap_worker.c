@@ -92,7 +92,7 @@ see_other(AnagoSwapInputs *in, uint64 now)
 	AnagoSwapOther other = anago_swap_other();
 
 	in->other = other.server;
-	in->heard = other.at == 0 ? INFINITY : (double) (now - other.heard) / 1e9;
+	in->heard = other.at == 0 ? INFINITY : anago_swap_age(now, other.heard);
 }
 
 static AnagoSwapInputs
@@ -105,6 +105,7 @@ see(void)
 	if (!in.standby)
 		return in;
 	in.stands_still = GetRecoveryPauseState() == RECOVERY_PAUSED;
+	in.receives = WalRcvStreaming();
 	in.transactions = anago_transactions_running();
 	in.freshness = anago_freshness_now(ANAGO_FRESHNESS_WINDOW);
 	in.replayed = GetXLogReplayRecPtr(NULL);
