@@ -336,7 +336,16 @@ for my $wrong ([ 'host=one two', qr/missing "=" after "two"|could not establish 
 	# (15 and 16 ask by a connection for replication)
 	like($error, Anago::major_version($answers) < 17 && $place =~ /user=other/ ? qr/must be superuser or replication role|replication/ : $why, "said: $why");
 	is(swap($answers, 'state'), 'answering', 'who answers goes on to do so');
+	next unless $place =~ /user=other/;
+	my $before = -s $applies->logfile;
+	usleep(6_000_000);
+	my $asked = () = slurp_file($applies->logfile, $before) =~ /(?:ERROR|FATAL): .*(?:permission denied|must be superuser)/g;
+	cmp_ok($asked, '<=', 4, 'the other one\'s log is not filled with it');
 }
+
+my $long = $right =~ s/ user=/' ' x 2000 . 'user='/er;
+configure($answers, 'anago.swap_other', $long);
+ok($answers->poll_query_until('postgres', 'select other_error is null from anago_swap'), 'a connection string may be long');
 
 # somebody who never answers
 my $dir = PostgreSQL::Test::Utils::tempdir_short();

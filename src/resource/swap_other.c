@@ -38,7 +38,7 @@
 #include "resource/swap_memory.h"
 #include "resource/swap_worker.h"
 
-/* What it may take to connect and to answer; a process that has ended. */
+/* What it may take to connect and to answer; after an error, or the process's end. */
 #define ANSWER_MS		5000
 #define RETRY_MS		2000
 
@@ -108,7 +108,7 @@ note_error(const char *error)
 /* ---- the process: one question ---- */
 
 static WalReceiverConn *connection = NULL;
-static char connected_by[MAXPGPATH];
+static char *connected_by = NULL;
 static char schema[2 * NAMEDATALEN + 3];	/* of the extension there; empty: not known */
 
 static void
@@ -130,8 +130,10 @@ connect_other(char **error)
 		return true;
 	disconnect();
 	schema[0] = '\0';
-	strlcpy(connected_by, anago_swap_other_conninfo, sizeof(connected_by));
 	old = MemoryContextSwitchTo(TopMemoryContext);
+	if (connected_by != NULL)
+		pfree(connected_by);
+	connected_by = pstrdup(anago_swap_other_conninfo);
 	connection = anago_connect(connected_by, "anago swap", &why);
 	MemoryContextSwitchTo(old);
 	if (why != NULL)
@@ -241,7 +243,7 @@ publish(const AnagoSwapServer *server)
 	anago_swap_set_other(&other);
 }
 
-static void
+static bool
 ask(void)
 {
 	AnagoSwapServer server = {0};
@@ -259,16 +261,19 @@ ask(void)
 		disconnect();
 	note_error(error);
 	CommitTransactionCommand();
+	return done;
 }
 
 /* ---- the process ---- */
 
-static void
+static bool
 ask_or_end(MemoryContext context)
 {
+	volatile bool done = false;
+
 	PG_TRY();
 	{
-		ask();
+		done = ask();
 	}
 	PG_CATCH();
 	{
@@ -284,6 +289,7 @@ ask_or_end(MemoryContext context)
 	PG_END_TRY();
 	MemoryContextSwitchTo(context);
 	MemoryContextReset(context);
+	return done;
 }
 
 /* What was heard stays, with its time. */
@@ -318,8 +324,9 @@ anago_swap_other_main(Datum arg)
 	MemoryContextSwitchTo(context);
 	while (is_wanted())
 	{
-		ask_or_end(context);
-		anago_background_sleep(ANAGO_SWAP_PERIOD_MS, anago_wait_event(&event, "AnagoSwap"));
+		/* (a connection that fails is a line in the other one's log, each time) */
+		anago_background_sleep(ask_or_end(context) ? ANAGO_SWAP_PERIOD_MS : RETRY_MS,
+							   anago_wait_event(&event, "AnagoSwap"));
 	}
 	disconnect();
 	proc_exit(0);
