@@ -72,10 +72,27 @@ sub configure
 	return;
 }
 
+# Of a standby that may be applying: replay waits for nobody here, and cancels a look, or
+# a connection that is just made, if what it applies conflicts with the catalogs they read.
+sub of_standby
+{
+	my ($node, $sql) = @_;
+	my $start = time;
+	my ($rc, $out, $err);
+
+	do
+	{
+		($rc, $out, $err) = $node->psql('postgres', $sql);
+		return $out if $rc == 0;
+		usleep(100_000);
+	} while ($err =~ /due to conflict with recovery/ && time - $start < $PATIENCE);
+	die "$sql: $err";
+}
+
 sub swap
 {
 	my ($node, $column) = @_;
-	return $node->safe_psql('postgres', "select $column from anago_swap");
+	return of_standby($node, "select $column from anago_swap");
 }
 
 # A test: sooner or later that standby is in that state.
@@ -92,14 +109,14 @@ sub becomes
 		usleep(200_000);
 	}
 	is($now, $state, "$name: " . $node->name)
-	  or diag($one->safe_psql('postgres', 'select * from anago_swap'), "\n", $two->safe_psql('postgres', 'select * from anago_swap'));
+	  or diag(swap($one, '*'), "\n", swap($two, '*'));
 	return;
 }
 
 sub rows
 {
 	my ($node) = @_;
-	return $node->safe_psql('postgres', 'select count(*) from t');
+	return of_standby($node, 'select count(*) from t');
 }
 
 # So much that less than 85% of the last minute's changes is applied where replay stands still.
@@ -124,11 +141,16 @@ sub has_all_rows
 sub comes_to
 {
 	my ($user, @nodes) = @_;
-	my ($rc, $out, $err) = (0, '', '');
+	my ($rc, $out, $err);
+	my $start = time;
 
-	$rc = IPC::Run::run([ 'psql', '-XAtq', '-c', 'show port',
-			'-d', "dbname=postgres user=$user host=" . join(',', map { $_->host } @nodes) . ' port=' . join(',', map { $_->port } @nodes) ],
-		'>', \$out, '2>', \$err);
+	do
+	{
+		($out, $err) = ('', '');
+		$rc = IPC::Run::run([ 'psql', '-XAtq', '-c', 'show port',
+				'-d', "dbname=postgres user=$user host=" . join(',', map { $_->host } @nodes) . ' port=' . join(',', map { $_->port } @nodes) ],
+			'>', \$out, '2>', \$err);
+	} while ($err =~ /due to conflict with recovery/ && time - $start < $PATIENCE);
 	chomp $out;
 	return $rc ? $out : $err;
 }
@@ -243,7 +265,7 @@ is(swap($answers, 'since'), $since, 'no more, when it is switched off');
 
 configure($_, 'anago.swap_freshness', 0.85) for $one, $two;
 has_all_rows($applies, 'all is applied at one');
-kill 'TERM', $answers->safe_psql('postgres', 'select pid from pg_stat_wal_receiver');
+kill 'TERM', of_standby($answers, 'select pid from pg_stat_wal_receiver');
 ok($answers->poll_query_until('postgres', 'select count(*) = 0 from pg_stat_wal_receiver'), 'WAL comes no longer to the one that answers');
 write_rows(10);
 becomes($applies, 'answering', 'it is cut off: the other one answers');
@@ -304,16 +326,16 @@ ok($answers->poll_query_until('postgres', "select pid <> $pid from anago_swap"),
 ok($one->poll_query_until('postgres', "select state in ('answering', 'applying') and other_state in ('answering', 'applying') and state <> other_state from anago_swap"),
 	'which finds its place');
 ($answers, $applies) = swap($one, 'state') eq 'answering' ? ($one, $two) : ($two, $one);
-my $asks = $answers->safe_psql('postgres', "select pid from pg_stat_activity where backend_type = 'anago swap asks'");
-$answers->safe_psql('postgres', "select pg_terminate_backend($asks)");
+my $asks = of_standby($answers, "select pid from pg_stat_activity where backend_type = 'anago swap asks'");
+of_standby($answers, "select pg_terminate_backend($asks)");
 ok($answers->poll_query_until('postgres', "select pid <> $asks from pg_stat_activity where backend_type = 'anago swap asks'"), 'so for the one that asks');
 
 # ---- a pause of somebody else ----
 
-$applies->safe_psql('postgres', 'select pg_wal_replay_pause()');
+of_standby($applies, 'select pg_wal_replay_pause()');
 usleep(2_000_000);
 is(swap($applies, 'state, paused'), 'applying|t', 'who pauses replay by hand has it paused');
-$applies->safe_psql('postgres', 'select pg_wal_replay_resume()');
+of_standby($applies, 'select pg_wal_replay_resume()');
 
 # ---- bad input ----
 
@@ -379,7 +401,7 @@ becomes($applies, 'answering', 'on again');
 $applies->promote;
 becomes($applies, 'primary', 'the one that answers is promoted, its replay being paused: it is a primary');
 becomes($answers, 'answering alone', 'the other one answers alone');
-is($applies->safe_psql('postgres', "insert into t values (1, 'x') returning a"), 1, 'which can be written to');
+is(of_standby($applies, "insert into t values (1, 'x') returning a"), 1, 'which can be written to');
 is(comes_to('analyst', $applies), $applies->port, 'and refuses nobody');
 
 $_->stop for $one, $two, $primary;
