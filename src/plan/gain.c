@@ -8,8 +8,8 @@
  * more.  So there is none, unless the index says that far fewer entries are found
  * than core believes: then core's plan may be another one, which takes longer.
  *
- * The same where few rows are wanted, and core has a path that gives these for less than
- * a pipeline takes to begin; and where they are wanted in an order, and core has a path
+ * The same where few rows are wanted, and core's best path gives these for less than
+ * a pipeline takes to begin, or is a nested loop of index scans that are cached; and where they are wanted in an order, and core has a path
  * that gives them for less than the outer side of a join without that order costs.
  *
  * A step that gains nothing by itself is made all the same where it makes a
@@ -18,6 +18,8 @@
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
+
+#include <math.h>
 
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
@@ -74,10 +76,67 @@ has_wanted_for_less(const PlannerInfo *root, const RelOptInfo *rel, Cost than)
 	return false;
 }
 
-bool
-anago_first_rows_are_cheap(const PlannerInfo *root, const RelOptInfo *rel)
+/* Is that an index scan of nothing but what is cached? */
+static bool
+reads_cached(PlannerInfo *root, const Path *path)
 {
-	return has_wanted_for_less(root, rel, random_page_cost * ANAGO_SETUP_PAGES);
+	const RelOptInfo *rel = path->parent;
+	const IndexOptInfo *index;
+
+	if (!IsA(path, IndexPath) || IS_OTHER_REL(rel))
+		return false;
+	index = ((const IndexPath *) path)->indexinfo;
+	return anago_cold_relation(index->indexoid, index->pages) <= NEXT_TO_NONE &&
+		anago_cold_relation(planner_rt_fetch(rel->relid, root)->relid, rel->pages) <=
+		NEXT_TO_NONE;
+}
+
+/*
+ * Core's cheapest path of the wanted rows, if those that give all rows, of which some would
+ * be sorted, cost more than it takes for these; its cost.
+ */
+static const Path *
+best_of_wanted(const PlannerInfo *root, const RelOptInfo *rel, Cost *cost)
+{
+	const Path *best = NULL;
+	ListCell   *lc;
+
+	*cost = get_float8_infinity();
+	foreach(lc, rel->pathlist)
+	{
+		const Path *path = lfirst(lc);
+		Cost		wanted = cost_of_wanted(root, path);
+		bool		stops = !isinf(wanted);
+
+		if (!stops && (path->param_info != NULL || anago_is_disabled(path)))
+			continue;
+		if (!stops)
+			wanted = path->total_cost;
+		if (wanted < *cost)
+		{
+			*cost = wanted;
+			best = stops ? path : NULL;
+		}
+	}
+	return best;
+}
+
+bool
+anago_first_rows_are_settled(PlannerInfo *root, const RelOptInfo *rel)
+{
+	const Path *best;
+	Cost		cost;
+
+	if (root->limit_tuples <= 0 || anago_debug_force ||
+		!bms_equal(rel->relids, root->all_baserels))
+		return false;
+	best = best_of_wanted(root, rel, &cost);
+	if (best == NULL)
+		return false;
+	return cost < random_page_cost * ANAGO_SETUP_PAGES ||
+		(root->limit_tuples <= ANAGO_FEW_PROBES && IsA(best, NestPath) &&
+		 reads_cached(root, ((const JoinPath *) best)->innerjoinpath) &&
+		 reads_cached(root, ((const JoinPath *) best)->outerjoinpath));
 }
 
 bool

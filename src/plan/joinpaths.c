@@ -453,13 +453,15 @@ anago_add_join_paths(PlannerInfo *root, RelOptInfo *joinrel,
 		anago_why_not(root, joinrel, InvalidOid, "a right or full join, the other way round");
 		return;
 	}
-	if (!anago_is_probed_by(innerrel, outerrel) || anago_nothing_overlaps())
+	if (!anago_is_probed_by(innerrel, outerrel))
 		return;
-	if (anago_first_rows_are_cheap(root, joinrel))
+	if (anago_first_rows_are_settled(root, joinrel))
 	{
 		anago_why_not(root, joinrel, InvalidOid, ANAGO_WHY_FIRST_ROWS);
 		return;
 	}
+	if (anago_nothing_overlaps())
+		return;
 	inners = anago_inner_candidates(root, outerrel, innerrel);
 	if (inners == NIL)
 		return;

@@ -26,9 +26,6 @@
 #include "plan/paths.h"
 #include "plan/risk.h"
 
-/* So many cached probes take a pipeline at least as long as core's nested loop. */
-#define ANAGO_FEW_PROBES	1000.0
-
 /*
  * Of the rows of the outer side, the part that is wanted; of the join's rows there are
  * fewer than core believes.

@@ -453,7 +453,7 @@ anago_add_scan_paths(PlannerInfo *root, RelOptInfo *rel)
 		anago_why_not(root, rel, InvalidOid, why_none(rel, ipaths));
 	if ((candidates == NIL && remake == NIL) || !may_have_paths(root, rel))
 		return;
-	if (anago_first_rows_are_cheap(root, rel))
+	if (anago_first_rows_are_settled(root, rel))
 	{
 		anago_why_not(root, rel, InvalidOid, ANAGO_WHY_FIRST_ROWS);
 		return;

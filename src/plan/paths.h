@@ -204,6 +204,9 @@ extern void anago_add_look_paths(PlannerInfo *root, RelOptInfo *joinrel,
 								 List *outers, List *inners, JoinType jointype,
 								 JoinPathExtraData *extra);
 
+/* So many cached probes take a pipeline at least as long as core's nested loop. */
+#define ANAGO_FEW_PROBES	1000.0
+
 /* nestpaths.c: core's nested loop of an outer side and a step, which learns what join it is. */
 extern NestPath *anago_make_nestloop(PlannerInfo *root, RelOptInfo *joinrel, Path *outer,
 									 AnagoPathStep *step, JoinType jointype,
@@ -236,13 +239,14 @@ extern bool anago_nothing_overlaps(void);
 extern bool anago_scan_may_gain(const IndexPath *ipath);
 
 /*
- * Of the last table or join, are the rows that LIMIT asks for had for less than a pipeline
- * takes to begin?
+ * Of the last table or join: has core a path that gives the rows that LIMIT asks for, and
+ * that none of ours would be better than?
  */
-extern bool anago_first_rows_are_cheap(const PlannerInfo *root, const RelOptInfo *rel);
+extern bool anago_first_rows_are_settled(PlannerInfo *root, const RelOptInfo *rel);
 
 /*
- * Or for less than the outer side of a join that must give all of its rows, to be sorted?
+ * Or one that gives them for less than the outer side of a join costs, which must give
+ * all of its rows, to be sorted?
  */
 extern bool anago_all_rows_are_dear(const PlannerInfo *root, const RelOptInfo *joinrel,
 									const Path *outer);
@@ -382,7 +386,7 @@ anago_why_used(const AnagoPath *apath)
 #define ANAGO_WHY_NESTLOOP \
 	"few probes, and all is cached: PostgreSQL's nested loop, at the price that the index says"
 #define ANAGO_WHY_FIRST_ROWS \
-	"PostgreSQL has the rows that LIMIT asks for before a pipeline has begun"
+	"PostgreSQL has the rows that LIMIT asks for before a pipeline has begun, or has them cached"
 #define ANAGO_WHY_LIMITED \
 	"a table or condition of it does not qualify: see the limitations"
 #define ANAGO_WHY_INELIGIBLE \
