@@ -307,7 +307,7 @@ looks_behind(const AnagoLooks *looks)
 	return n;
 }
 
-static void find_children(const AnagoChange *change);
+static void find_children(const AnagoChange *change, const TriggerDesc *triggers);
 
 /* Rows of that table, found by a look, are deleted or set by an action of this key. */
 static void
@@ -338,7 +338,7 @@ look_behind(const AnagoChange *change, Relation heap, const ForeignKey *key)
 			next.old_values[i + 1] = (Node *)
 				makeVar(OUTER_VAR, i + 1, att->atttypid, att->atttypmod, att->attcollation, 0);
 	}
-	find_children(&next);
+	find_children(&next, triggers_of(heap));
 }
 
 static void
@@ -363,10 +363,8 @@ add_children(const AnagoChange *change, const Trigger *trigger)
 }
 
 static void
-find_children(const AnagoChange *change)
+find_children(const AnagoChange *change, const TriggerDesc *triggers)
 {
-	const TriggerDesc *triggers = triggers_of(change->rel);
-
 	for (int i = 0; triggers != NULL && i < triggers->numtriggers; i++)
 	{
 		const Trigger *trigger = &triggers->triggers[i];
@@ -392,7 +390,7 @@ anago_find_references(const AnagoChange *change)
 			RI_FKey_trigger_type(trigger->tgfoid) == RI_TRIGGER_FK)
 			add_parent(change, trigger);
 	}
-	find_children(change);
+	find_children(change, triggers);
 }
 
 /* --- columns that others refer to --- */

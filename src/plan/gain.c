@@ -9,8 +9,9 @@
  * than core believes: then core's plan may be another one, which takes longer.
  *
  * The same where few rows are wanted, and core's best path gives these for less than
- * a pipeline takes to begin, or is a nested loop of index scans that are cached; and where they are wanted in an order, and core has a path
- * that gives them for less than the outer side of a join without that order costs.
+ * a pipeline takes to begin, or is a nested loop of index scans that are cached; and
+ * where they are wanted in an order, and core has a path that gives them for less
+ * than the outer side of a join without that order costs.
  *
  * A step that gains nothing by itself is made all the same where it makes a
  * pipeline longer.
@@ -19,12 +20,9 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
-#include "utils/float.h"
 
 #include "compat_plan.h"
 #include "guc.h"
@@ -49,91 +47,90 @@ anago_scan_may_gain(const IndexPath *ipath)
 		random_page * (ANAGO_SETUP_PAGES + ANAGO_DEPENDENT_READS);
 }
 
-/* What that path takes for the rows that LIMIT asks for; infinite: it gives them last. */
+/* Has that relation pages to wait for? */
+static bool
+relation_waits(Oid relid, BlockNumber pages)
+{
+	return anago_cold_relation(relid, pages) > NEXT_TO_NONE;
+}
+
+static bool
+table_waits(PlannerInfo *root, const RelOptInfo *rel)
+{
+	return relation_waits(planner_rt_fetch(rel->relid, root)->relid, rel->pages);
+}
+
+/* Is that the last table or join, of which LIMIT asks for some rows? */
+static bool
+has_limit(const PlannerInfo *root, const RelOptInfo *rel)
+{
+	return root->limit_tuples > 0 && !anago_debug_force &&
+		bms_equal(rel->relids, root->all_baserels);
+}
+
+/*
+ * What that path takes until the rows are there that LIMIT asks for; if some of all
+ * its rows would be sorted for these, without the sort.
+ */
 static Cost
 cost_of_wanted(const PlannerInfo *root, const Path *path)
 {
 	double		fraction = Min(root->limit_tuples / Max(path->rows, 1.0), 1.0);
 
-	if (path->param_info != NULL || anago_is_disabled(path) ||
-		!anago_may_stop(root, path->pathkeys))
-		return get_float8_infinity();
-	return path->startup_cost + (path->total_cost - path->startup_cost) * fraction;
+	return anago_may_stop(root, path->pathkeys) ?
+		path->startup_cost + (path->total_cost - path->startup_cost) * fraction :
+		path->total_cost;
 }
 
-/* Of the last table or join, is there a path that gives the wanted rows for less than that? */
-static bool
-has_wanted_for_less(const PlannerInfo *root, const RelOptInfo *rel, Cost than)
+/* Core's cheapest path for the wanted rows; NULL: there is none that could be taken. */
+static const Path *
+best_of_wanted(const PlannerInfo *root, const RelOptInfo *rel)
 {
+	const Path *best = NULL;
+	Cost		least = 0;
 	ListCell   *lc;
 
-	if (root->limit_tuples <= 0 || anago_debug_force ||
-		!bms_equal(rel->relids, root->all_baserels))
-		return false;
 	foreach(lc, rel->pathlist)
-		if (cost_of_wanted(root, lfirst(lc)) < than)
-			return true;
-	return false;
+	{
+		const Path *path = lfirst(lc);
+		Cost		cost;
+
+		if (path->param_info != NULL || anago_is_disabled(path))
+			continue;
+		cost = cost_of_wanted(root, path);
+		if (best == NULL || cost < least)
+		{
+			best = path;
+			least = cost;
+		}
+	}
+	return best;
 }
 
 /* Is that an index scan of nothing but what is cached? */
 static bool
 reads_cached(PlannerInfo *root, const Path *path)
 {
-	const RelOptInfo *rel = path->parent;
 	const IndexOptInfo *index;
 
-	if (!IsA(path, IndexPath) || IS_OTHER_REL(rel))
+	if (!IsA(path, IndexPath) || IS_OTHER_REL(path->parent))
 		return false;
 	index = ((const IndexPath *) path)->indexinfo;
-	return anago_cold_relation(index->indexoid, index->pages) <= NEXT_TO_NONE &&
-		anago_cold_relation(planner_rt_fetch(rel->relid, root)->relid, rel->pages) <=
-		NEXT_TO_NONE;
-}
-
-/*
- * Core's cheapest path of the wanted rows, if those that give all rows, of which some would
- * be sorted, cost more than it takes for these; its cost.
- */
-static const Path *
-best_of_wanted(const PlannerInfo *root, const RelOptInfo *rel, Cost *cost)
-{
-	const Path *best = NULL;
-	ListCell   *lc;
-
-	*cost = get_float8_infinity();
-	foreach(lc, rel->pathlist)
-	{
-		const Path *path = lfirst(lc);
-		Cost		wanted = cost_of_wanted(root, path);
-		bool		stops = !isinf(wanted);
-
-		if (!stops && (path->param_info != NULL || anago_is_disabled(path)))
-			continue;
-		if (!stops)
-			wanted = path->total_cost;
-		if (wanted < *cost)
-		{
-			*cost = wanted;
-			best = stops ? path : NULL;
-		}
-	}
-	return best;
+	return !relation_waits(index->indexoid, index->pages) &&
+		!table_waits(root, path->parent);
 }
 
 bool
 anago_first_rows_are_settled(PlannerInfo *root, const RelOptInfo *rel)
 {
 	const Path *best;
-	Cost		cost;
 
-	if (root->limit_tuples <= 0 || anago_debug_force ||
-		!bms_equal(rel->relids, root->all_baserels))
+	if (!has_limit(root, rel))
 		return false;
-	best = best_of_wanted(root, rel, &cost);
-	if (best == NULL)
+	best = best_of_wanted(root, rel);
+	if (best == NULL || !anago_may_stop(root, best->pathkeys))
 		return false;
-	return cost < random_page_cost * ANAGO_SETUP_PAGES ||
+	return cost_of_wanted(root, best) < random_page_cost * ANAGO_SETUP_PAGES ||
 		(root->limit_tuples <= ANAGO_FEW_PROBES && IsA(best, NestPath) &&
 		 reads_cached(root, ((const JoinPath *) best)->innerjoinpath) &&
 		 reads_cached(root, ((const JoinPath *) best)->outerjoinpath));
@@ -143,8 +140,20 @@ bool
 anago_all_rows_are_dear(const PlannerInfo *root, const RelOptInfo *joinrel,
 						const Path *outer)
 {
-	return !anago_may_stop(root, NIL) &&
-		has_wanted_for_less(root, joinrel, outer->total_cost);
+	ListCell   *lc;
+
+	if (!has_limit(root, joinrel) || anago_may_stop(root, NIL))
+		return false;
+	foreach(lc, joinrel->pathlist)
+	{
+		const Path *path = lfirst(lc);
+
+		if (path->param_info == NULL && !anago_is_disabled(path) &&
+			anago_may_stop(root, path->pathkeys) &&
+			cost_of_wanted(root, path) < outer->total_cost)
+			return true;
+	}
+	return false;
 }
 
 /*
@@ -186,14 +195,13 @@ anago_indexes_may_gain(PlannerInfo *root, const RelOptInfo *rel, const List *ind
 {
 	ListCell   *lc;
 
-	if (anago_cold_relation(planner_rt_fetch(rel->relid, root)->relid, rel->pages) >
-		NEXT_TO_NONE)
+	if (table_waits(root, rel))
 		return true;
 	foreach(lc, indexes)
 	{
 		const IndexOptInfo *index = lfirst_node(IndexOptInfo, lc);
 
-		if (anago_cold_relation(index->indexoid, index->pages) > NEXT_TO_NONE)
+		if (relation_waits(index->indexoid, index->pages))
 			return true;
 	}
 	return false;
