@@ -42,6 +42,7 @@ def header_line(document, table) -> str:
     parts += [f"{document['cores']} cores ({document['cpu']})",
               f"{document['memory_gib']} GiB", f"kernel {document['kernel']}",
               document.get("file_system", ""), _rounds(document, table),
+              document.get("incomplete", ""),
               f"commit {document['commit']}",
               document["date"].split()[0]]
     return "*" + ", ".join(filter(None, parts)) + "*"

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from lib import htap, machine, plots, report, session
 from lib.ending import main_of
+from lib.htap import LOADS, MEASURES, PUBLISHED, against, percent, same_sign
 
 NAME = "htap_simulation"
 TITLE = "HTAL on 96 simulated cores"
@@ -27,14 +28,6 @@ QUESTION = ("What do moves of cores between OLTP, log shipping and OLAP gain and
 
 UNIFIED, DECOUPLED, STATIC, HTAL = VARIANTS = (
     "Baseline Unified", "Baseline Decoupled", "static", "HTAL")
-
-# Share of OLTP clients in each part of the time.
-LOADS = {"fixed": (0.5, 0.5, 0.5), "changing": (0.5, 0.7, 0.3)}
-
-# HTAL against static, as published: tps, queries per hour, freshness.
-PUBLISHED = {"fixed": (0.326, -0.556, 0.064), "changing": (0.101, -0.053, 0.199)}
-
-MEASURES = ("tps", "qph", "freshness")
 
 # Other assumptions about the load, to see what hangs on them: clients for
 # each core, parameters.
@@ -76,12 +69,6 @@ def means(done) -> dict:
             for name in MEASURES}
 
 
-def against(new, old) -> dict:
-    """By how much each measure is larger, as a share."""
-    return {name: new[name] / old[name] - 1 if old[name] else float("inf")
-            for name in MEASURES}
-
-
 def every_run(args, library, results):
     """{(load, variant): [[Second]], one list for each seed}."""
     found = {}
@@ -104,14 +91,6 @@ def mean_of(runs) -> dict:
     """Over seeds."""
     each = [means(done) for done in runs]
     return {name: statistics.fmean(one[name] for one in each) for name in MEASURES}
-
-
-def percent(share) -> str:
-    return f"{share:+.1%}"
-
-
-def same_sign(ours, published) -> str:
-    return "yes" if ours * published > 0 else "no"
 
 
 def compare(found, results):

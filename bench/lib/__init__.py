@@ -4,8 +4,11 @@
     app.py       an application's tables and queries
     answers.py   the reference answers of the TPC-H queries
     ch.py        CH-benCHmark: tables, transactions, queries, consistency
+    clients.py   clients of CH-benCHmark, and who watches them
     cluster.py   a private PostgreSQL cluster: create, start, stop, make cold
+    copies.py    copies of a cluster, one as the other's standby; on some CPUs
     device.py    the block device under a path, and what it read
+    done.py      runs that are done, so that an experiment goes on
     emulated/    a device with the latencies of another: up, down, its check
     ending.py    a signal ends a script as Ctrl-C does
     fio.py       the device alone: fio's random reads

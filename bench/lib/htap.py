@@ -23,11 +23,33 @@ SOURCES = (ROOT / "bench/htap/model.c", ROOT / "src/resource/htal.c")
 
 CORES = 96
 
+# HTAL against static, as published: tps, queries per hour, freshness.
+PUBLISHED = {"fixed": (0.326, -0.556, 0.064), "changing": (0.101, -0.053, 0.199)}
+
+MEASURES = ("tps", "qph", "freshness")
+
+# Share of OLTP clients in each part of the time.
+LOADS = {"fixed": (0.5, 0.5, 0.5), "changing": (0.5, 0.7, 0.3)}
+
 # As in htal.h.
 CLASSES = ("OLTP", "OLTP dispatch", "OLAP", "OLAP dispatch", "log shipping",
            "balancer")
 OLTP, OLTP_DISPATCH, OLAP, OLAP_DISPATCH, SHIPPING, BALANCER = range(len(CLASSES))
 MOVE_CORE, MOVE_BORDERS = 1, 2
+
+
+def against(new, old) -> dict:
+    """By how much each measure is larger, as a share."""
+    return {name: new[name] / old[name] - 1 if old[name] else float("inf")
+            for name in MEASURES}
+
+
+def percent(share) -> str:
+    return f"{share:+.1%}"
+
+
+def same_sign(ours, published) -> str:
+    return "yes" if ours * published > 0 else "no"
 
 
 @dataclass(frozen=True)

@@ -213,16 +213,18 @@ def experiment(name, title, question, args, needs_anago=True, extra_bytes=0,
 
 def options_of(args) -> dict:
     """The options that change what comes out."""
-    ignored = {"dir", "port", "results", "again", "patience", "label"}
+    ignored = {"dir", "port", "results", "again", "patience", "label", "minutes",
+               "sum_up"}
     return {key: value for key, value in sorted(vars(args).items())
             if key not in ignored}
 
 
 def is_finished(folder, full_name, options, server=None) -> bool:
-    """Are there results of this commit and server, taken with these options?"""
+    """Are there all results of this commit and server, taken with these options?"""
     header = report.read(folder / (full_name + ".json"))
     commit = machine.commit()
     return (header.get("commit") == commit and machine.is_commit(commit)
+            and "incomplete" not in header
             and header.get("options") == report.plain(options)
             and header.get("postgresql") == server)
 
