@@ -59,8 +59,8 @@ SERVER = {"shared_preload_libraries": "anago", "shared_buffers": "1GB",
           "effective_io_concurrency": 200}
 
 # Queries of a standby hold back what VACUUM and pruning remove, as those of a primary
-# do, and soon.
-STANDBY = {"hot_standby_feedback": "on", "wal_receiver_status_interval": "1s"}
+# do, and soon.  Without it replay waits for them, and at last cancels them.
+FEEDBACK = {"hot_standby_feedback": "on", "wal_receiver_status_interval": "1s"}
 
 CPUS = sorted(os.sched_getaffinity(0))
 HALF = max(1, len(CPUS) // 2)
@@ -153,7 +153,8 @@ def servers_of(bench, way):
         stack.enter_context(copies.running(primary, settings, oltp_cpus))
         if way.standby:
             stack.enter_context(copies.running(
-                standby, {**settings, **STANDBY, **copies.follows(primary)}, olap_cpus))
+                standby, {**settings, **({} if bench.args.no_feedback else FEEDBACK),
+                          **copies.follows(primary)}, olap_cpus))
             wait_for(lambda: is_streaming(bench, primary), "the standby to stream")
         servers = Servers(primary, standby)
         if way.balanced:
@@ -370,9 +371,8 @@ def decisions(bench, found):
             rows.append([load, WAYS[way].title, where, *(
                 f"{seen.count('favour ' + state) / max(len(seen), 1):.0%}"
                 for state in STATES)])
-    if rows:
-        bench.results.table("decisions", "Time in which a balancer favoured", [
-            "load", "way", "balancer of", *STATES], rows)
+    bench.results.table("decisions", "Time in which a balancer favoured", [
+        "load", "way", "balancer of", *STATES], rows)
 
 
 def report(bench, done, used) -> dict:
@@ -486,6 +486,9 @@ def options():
                         help="of transactions and of queries together")
     parser.add_argument("--limit", type=float, default=60,
                         help="seconds after which a query is stopped")
+    parser.add_argument("--no-feedback", action="store_true",
+                        help="the standby has no hot_standby_feedback, as is "
+                        "PostgreSQL's default")
     parser.add_argument("--ways", default=",".join(WAYS), help="to run, by comma")
     parser.add_argument("--loads", default=",".join(LOADS), help="to run, by comma")
     parser.add_argument("--minutes", type=float, default=40,
@@ -499,10 +502,18 @@ def options():
     if args.seconds < 2:
         parser.error("--seconds: two at least")
     args.ways, args.loads = chosen(args.ways, WAYS), chosen(args.loads, LOADS)
-    if (args.ways, args.loads) != (list(WAYS), list(LOADS)) \
-            and not hasattr(args, "label"):
-        args.label = "-".join([args.device, *args.loads, *args.ways])
+    set_label(args)
     return args
+
+
+def set_label(args):
+    """Results of other than all have a name of their own."""
+    parts = [args.device]
+    if (args.ways, args.loads) != (list(WAYS), list(LOADS)):
+        parts += [*args.loads, *args.ways]
+    if args.no_feedback:
+        parts.append("no-feedback")
+    args.label = getattr(args, "label", "-".join(parts))
 
 
 def measure(bench, begin):
