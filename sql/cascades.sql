@@ -46,33 +46,6 @@ create function family() returns table (t text, n bigint, sum numeric) language 
 	select 'hen', count(*), sum(hashtext(x::text)::numeric) from cascades.hen x union all
 	select 'egg', count(*), sum(hashtext(x::text)::numeric) from cascades.egg x
 $$;
-create table outcome (looks bigint, left_over text, error text);
-create function change(statement text) returns table (same boolean, looks bigint, error text) language plpgsql as $$
-declare
-	setting text;
-	result outcome;
-	results outcome[];
-begin
-	foreach setting in array '{off, on}'::text[] loop
-		perform set_config('anago.ahead', setting, true);
-		result := null;
-		select count(*) into result.looks from public.anago_plan(statement) line where line ~ 'Look \d';
-		begin
-			execute statement;
-			set constraints all immediate;
-			select string_agg(x::text, ' ') into result.left_over from cascades.family() x;
-			raise exception 'back' using errcode = 'raise_exception';
-		exception
-			when raise_exception then null;
-			when others then result.error := sqlerrm;
-		end;
-		results := results || result;
-	end loop;
-	perform set_config('anago.ahead', 'on', true);
-	return query select (results[1].left_over, results[1].error) is not distinct from
-		(results[2].left_over, results[2].error) and results[1].looks = 0,
-		results[2].looks, results[2].error;
-end $$;
 
 set anago.enable = on;
 set anago.debug_force = on;
@@ -94,29 +67,29 @@ select * from made('delete from top where grp = 3');
 rollback;
 select line from anago_explain('format json, costs off', 'delete from top where grp = 3') line where line ~ '(Index Key|Index Name|Relation Name)';
 
-select * from change('delete from top where grp = 3');
-select * from change('delete from top');
-select * from change('delete from top where id in (select id from top where grp in (4, 5)) returning *');
-select * from change('update top set id = id + 1000 where grp = 3');
-select * from change('update top set id = id + 1000, code = code || ''y''');
-select * from change('update top set code = code || ''x'' where grp in (1, 2)');
-select * from change('delete from tree where id between 10 and 50');
-select * from change('delete from tree where id > 1');
-select * from change('delete from hen where id < 50');
-select * from change('delete from egg');
-select * from change('delete from kid where top < 100');
+select * from anago_change('delete from top where grp = 3');
+select * from anago_change('delete from top');
+select * from anago_change('delete from top where id in (select id from top where grp in (4, 5)) returning *');
+select * from anago_change('update top set id = id + 1000 where grp = 3');
+select * from anago_change('update top set id = id + 1000, code = code || ''y''');
+select * from anago_change('update top set code = code || ''x'' where grp in (1, 2)');
+select * from anago_change('delete from tree where id between 10 and 50');
+select * from anago_change('delete from tree where id > 1');
+select * from anago_change('delete from hen where id < 50');
+select * from anago_change('delete from egg');
+select * from anago_change('delete from kid where top < 100');
 
 -- a few rows and memory; rows that are dead, or whose versions follow each other
 set work_mem = '64kB';
-select * from change('delete from top');
+select * from anago_change('delete from top');
 reset work_mem;
 set anago.max_inflight_reads = 1;
-select * from change('delete from top where grp < 6');
+select * from anago_change('delete from top where grp < 6');
 reset anago.max_inflight_reads;
 begin;
 update kid set code = code || '' where top < 200;
 delete from kid where top between 20 and 60;
-select * from change('delete from top where grp = 3');
+select * from anago_change('delete from top where grp = 3');
 rollback;
 -- a trigger that has core do otherwise; a check that fails further on
 create function keep() returns trigger language plpgsql as $$
@@ -127,12 +100,12 @@ begin
 	return old;
 end $$;
 create trigger keep before delete on grand for each row execute function keep();
-select * from change('delete from top where grp = 3');
+select * from anago_change('delete from top where grp = 3');
 drop trigger keep on grand;
 create table guard (grand bigint references grand);
 insert into guard select id from grand where kid is not null limit 40;
 create index guard_grand on guard (grand);
-select * from change('delete from top where grp < 5');
+select * from anago_change('delete from top where grp < 5');
 -- what is at work has no lock while a row is out
 create function locked() returns trigger language plpgsql as $$
 begin
@@ -144,7 +117,7 @@ begin
 end $$;
 create trigger locked before delete on top for each row execute function locked();
 drop table guard;
-select * from change('delete from top');
+select * from anago_change('delete from top');
 drop trigger locked on top;
 
 -- somebody who may not read what is cascaded to; the keys are kept from nobody

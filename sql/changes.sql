@@ -26,42 +26,6 @@ create index target_own on target (own(b));
 create index target_hash on target using hash (a);
 vacuum analyze parent, source, target;
 
-create function looks_in(query text) returns bigint language sql as $$
-	select count(*) from public.anago_plan(query) line where line ~ 'Look \d'
-$$;
-
--- What a statement makes of a table, without looks and with looks forced; or its
--- error.  All of it is undone.
-create table outcome (ahead boolean, looks bigint, n bigint, sum numeric, error text);
-create function change(statement text, of_table text default 'target', forced text default 'on')
-returns table (same boolean, looks bigint, n bigint, error text) language plpgsql as $$
-declare
-	setting text;
-	result outcome;
-	results outcome[];
-begin
-	foreach setting in array '{off, on}'::text[] loop
-		perform set_config('anago.ahead', setting, true);
-		perform set_config('anago.debug_force', forced, true);
-		result := null;
-		result.looks := looks_in(statement);
-		begin
-			execute statement;
-			set constraints all immediate;
-			execute format('select count(*), sum(hashtext(x::text)::numeric) from %s x', of_table)
-				into result.n, result.sum;
-			raise exception 'back' using errcode = 'raise_exception';
-		exception
-			when raise_exception then null;
-			when others then result.error := sqlerrm;
-		end;
-		results := results || result;
-	end loop;
-	perform set_config('anago.ahead', 'on', true);
-	return query select (results[1].n, results[1].sum, results[1].error) is not distinct from
-		(results[2].n, results[2].sum, results[2].error) and results[1].looks = 0,
-		results[2].looks, results[2].n, results[2].error;
-end $$;
 
 set anago.enable = on;
 set anago.debug_force = on;
@@ -72,30 +36,30 @@ set anago.sim_hit_rate = 0;
 select * from anago_plan('insert into target (a, b, p, color) select a, b, p, color from source');
 
 -- INSERT ... SELECT, VALUES
-select * from change('insert into target (a, b, p, color) select a, b, p, color from source');
-select * from change('insert into target (a, b) select null, null from source');
-select * from change('insert into target select a, b, p from source order by b limit 50');
-select * from change('insert into target (a, b, p) select s.a, x.b, s.p from source s join source x on x.a = s.code');
-select * from change('insert into target (a, p) select count(*), p from source group by p');
-select * from change('insert into target (a, b, p) values (1, ''x'', 1), (2, ''y'', 2), (3, null, null), (4, ''z'', 4),
+select * from anago_change('insert into target (a, b, p, color) select a, b, p, color from source');
+select * from anago_change('insert into target (a, b) select null, null from source');
+select * from anago_change('insert into target select a, b, p from source order by b limit 50');
+select * from anago_change('insert into target (a, b, p) select s.a, x.b, s.p from source s join source x on x.a = s.code');
+select * from anago_change('insert into target (a, p) select count(*), p from source group by p');
+select * from anago_change('insert into target (a, b, p) values (1, ''x'', 1), (2, ''y'', 2), (3, null, null), (4, ''z'', 4),
 	(5, ''x'', 1), (6, ''y'', 2), (7, null, null), (8, ''z'', 4), (9, ''x'', 1)');
-select * from change('with s as (select * from source) insert into target (a, b) select a, b from s returning a');
+select * from anago_change('with s as (select * from source) insert into target (a, b) select a, b from s returning a');
 -- few rows, no looks forced
-select * from change('insert into target (a, b, p) values (1, ''x'', 1), (2, ''y'', 2)', forced => 'off');
-select * from change('insert into target (a, b, p, color) select a, b, p, color from source', forced => 'off');
+select * from anago_change('insert into target (a, b, p) values (1, ''x'', 1), (2, ''y'', 2)', forced => 'off');
+select * from anago_change('insert into target (a, b, p, color) select a, b, p, color from source', forced => 'off');
 
 -- errors are core's, of the row that core comes to first
-select * from change('insert into target (a, b, p) select a, b, p + 490 from source');
-select * from change('insert into target (a, note) select a, repeat(b, 3) from source');
+select * from anago_change('insert into target (a, b, p) select a, b, p + 490 from source');
+select * from anago_change('insert into target (a, note) select a, repeat(b, 3) from source');
 create unique index target_once on target (a) where note = 'once';
-select * from change('insert into target (a, note) select a % 300, ''once'' from source');
-select * from change('insert into target (a, note) select a, ''once'' from source');
+select * from anago_change('insert into target (a, note) select a % 300, ''once'' from source');
+select * from anago_change('insert into target (a, note) select a, ''once'' from source');
 -- a division by zero in an index expression, in a look and in core
 create index target_divided on target ((1000 / (a - 3142)));
-select * from change('insert into target (a) select a + 3000 from source');
+select * from anago_change('insert into target (a) select a + 3000 from source');
 create function avoid() returns trigger language plpgsql as 'begin new.a := nullif(new.a, 3142); return new; end';
 create trigger avoid before insert on target for each row execute function avoid();
-select * from change('insert into target (a) select a + 3000 from source');
+select * from anago_change('insert into target (a) select a + 3000 from source');
 drop trigger avoid on target;
 drop index target_divided;
 
@@ -117,7 +81,7 @@ create index folded_a on folded ((a + loud(2)));
 create index folded_when on folded (a) where a > loud(3);
 create index folded_c on folded (c);
 reset client_min_messages;
-select looks_in('insert into folded (a, c) select a, a from source');
+select anago_looks('insert into folded (a, c) select a, a from source');
 select statement, calls(statement, 'off') = calls(statement, 'on') as same_calls
 from (values ('explain insert into folded (a, c) select a, a from source'),
 	('insert into folded (a, c) select a, a from source where a < 0')) s(statement);
@@ -132,12 +96,12 @@ create unique index counted_b on counted (b);
 create index counted_n on counted (n);
 vacuum analyze counted;
 select * from anago_plan('insert into counted (a, b) select a, b || a from source on conflict (a) do nothing');
-select * from change('insert into counted (a, b) select a, b || a from source on conflict (a) do nothing', 'counted');
-select * from change('insert into counted (a, b) select a, b from source on conflict do nothing', 'counted');
-select * from change('insert into counted (a, b) select a, b || a from source on conflict (a) do update set n = counted.n + 1', 'counted');
-select * from change('insert into counted (a, b) select a, b || a from source on conflict (a) do update set b = excluded.b, n = counted.n + excluded.a where counted.a % 3 = 0', 'counted');
-select * from change('insert into counted (a, b) select a % 100, b from source on conflict (a) do update set n = 5', 'counted');
-select * from change('insert into counted (a, b) select a, b from source', 'counted');
+select * from anago_change('insert into counted (a, b) select a, b || a from source on conflict (a) do nothing', 'counted');
+select * from anago_change('insert into counted (a, b) select a, b from source on conflict do nothing', 'counted');
+select * from anago_change('insert into counted (a, b) select a, b || a from source on conflict (a) do update set n = counted.n + 1', 'counted');
+select * from anago_change('insert into counted (a, b) select a, b || a from source on conflict (a) do update set b = excluded.b, n = counted.n + excluded.a where counted.a % 3 = 0', 'counted');
+select * from anago_change('insert into counted (a, b) select a % 100, b from source on conflict (a) do update set n = 5', 'counted');
+select * from anago_change('insert into counted (a, b) select a, b from source', 'counted');
 
 -- triggers: another row, no row, and what they see
 create function swap() returns trigger language plpgsql as $$
@@ -150,7 +114,7 @@ begin
 	return new;
 end $$;
 create trigger swap before insert on target for each row execute function swap();
-select * from change('insert into target (a, b, p, color) select a, b, p, color from source');
+select * from anago_change('insert into target (a, b, p, color) select a, b, p, color from source');
 drop trigger swap on target;
 create function note() returns trigger language plpgsql as $$
 begin
@@ -158,7 +122,7 @@ begin
 	return null;
 end $$;
 create trigger note after insert on target referencing new table as new_rows for each statement execute function note();
-select * from change('insert into target (a, b, p, color) select a, b, p, color from source', 'source');
+select * from anago_change('insert into target (a, b, p, color) select a, b, p, color from source', 'source');
 drop trigger note on target;
 
 -- a default that must be evaluated when its row's turn comes
@@ -171,12 +135,12 @@ begin
 end $$;
 create trigger at_row before insert on numbered for each row execute function at_row();
 select * from anago_plan('insert into numbered (a, b) select a, b from source');
-select looks_in('insert into numbered (a, b) select s.a, x.b from source s join source x on x.a = s.code'),
-	looks_in('insert into numbered (a, b) select a, b from source union all select code, b from source'),
-	looks_in('insert into numbered (a) select g from generate_series(1, 100) g'),
-	looks_in('insert into numbered (a, b) select a, b from source order by b limit 30'),
-	looks_in('insert into numbered (a, b) select a, nextval(''numbered_id_seq'') from source'),
-	looks_in('insert into numbered (a, b) select a, b from source where a > random()');
+select anago_looks('insert into numbered (a, b) select s.a, x.b from source s join source x on x.a = s.code'),
+	anago_looks('insert into numbered (a, b) select a, b from source union all select code, b from source'),
+	anago_looks('insert into numbered (a) select g from generate_series(1, 100) g'),
+	anago_looks('insert into numbered (a, b) select a, b from source order by b limit 30'),
+	anago_looks('insert into numbered (a, b) select a, nextval(''numbered_id_seq'') from source'),
+	anago_looks('insert into numbered (a, b) select a, b from source where a > random()');
 insert into numbered (a, b) select a, b from source;
 insert into numbered (a, b) select s.a, x.b from source s join source x on x.a = s.code;
 insert into numbered (a) values (1), (2), (3), (4), (5), (6), (7), (8), (9);
@@ -194,29 +158,29 @@ create table parts (a int, p int references parent) partition by list (a);
 create table parts_even partition of parts for values in (0);
 create table parts_odd partition of parts for values in (1);
 create index parts_p on parts (p);
-select * from change('insert into parts select a % 2, p from source', 'parts');
-select * from change('insert into parts_odd select 1, p from source', 'parts');
+select * from anago_change('insert into parts select a % 2, p from source', 'parts');
+select * from anago_change('insert into parts_odd select 1, p from source', 'parts');
 create view shown as select a, b from target where a < 1000 with local check option;
-select * from change('insert into shown select a % 1000, b from source');
-select * from change('insert into shown select a, b from source');
+select * from anago_change('insert into shown select a % 1000, b from source');
+select * from anago_change('insert into shown select a, b from source');
 create temporary table temp (a int primary key);
-select * from change('insert into temp select distinct a from source', 'temp');
+select * from anago_change('insert into temp select distinct a from source', 'temp');
 create unlogged table unlogged (a int primary key);
-select * from change('insert into unlogged select distinct a from source', 'unlogged');
+select * from anago_change('insert into unlogged select distinct a from source', 'unlogged');
 -- several columns, another type, not yet valid, deferred, of itself, not enforced here
 create table child (code int, name text, foreign key (code, name) references parent (code, name) deferrable initially deferred);
 select * from anago_plan('insert into child select code, ''p'' || code from source');
-select * from change('insert into child select code, ''p'' || code from source', 'child');
-select * from change('insert into child select code, null from source', 'child');
-select * from change('insert into child select code, ''q'' || code from source', 'child');
+select * from anago_change('insert into child select code, ''p'' || code from source', 'child');
+select * from anago_change('insert into child select code, null from source', 'child');
+select * from anago_change('insert into child select code, ''q'' || code from source', 'child');
 create table tree (id int primary key, up int references tree);
-select * from change('insert into tree select g, nullif(g / 2, 0) from generate_series(1, 100) g', 'tree');
-select * from change('insert into tree select g, nullif(g / 2, 7) from generate_series(1, 100) g', 'tree');
+select * from anago_change('insert into tree select g, nullif(g / 2, 0) from generate_series(1, 100) g', 'tree');
+select * from anago_change('insert into tree select g, nullif(g / 2, 7) from generate_series(1, 100) g', 'tree');
 alter table child disable trigger all;
-select looks_in('insert into child select code, ''q'' || code from source');
+select anago_looks('insert into child select code, ''q'' || code from source');
 alter table child enable trigger all;
 set session_replication_role = replica;
-select looks_in('insert into child select code, ''p'' || code from source');
+select anago_looks('insert into child select code, ''p'' || code from source');
 reset session_replication_role;
 
 -- row security with a check; a user who may not read what looks read
@@ -238,14 +202,14 @@ drop role changes_writer;
 -- reads that fail in looks are nobody's affair (where a foreign key is checked a forced
 -- scan is ours, which would fail)
 set anago.sim_fault_rate = 1;
-select * from change('insert into target (a, b, p, color) select a, b, nullif(p, p), color from source');
+select * from anago_change('insert into target (a, b, p, color) select a, b, nullif(p, p), color from source');
 set anago.sim_fault_rate = 0.02;
 do $$
 begin
 	for seed in 1 .. 8 loop
 		perform set_config('anago.sim_seed', seed::text, true);
 		perform set_config('anago.max_inflight_reads', (1 + seed * 7 % 40)::text, true);
-		if not (select same from changes.change('insert into target (a, b, p, color) select a, b, nullif(p, p), color from source')) then
+		if not (select same from anago_change('insert into target (a, b, p, color) select a, b, nullif(p, p), color from source')) then
 			raise warning 'seed %: other rows', seed;
 		end if;
 	end loop;
@@ -270,23 +234,18 @@ create table heir_default partition of heir default;
 create index on heir (top);
 create table unindexed (top int references top);
 analyze top, kid, friend, guard;
-create function family() returns table (t text, n bigint, sum numeric) language sql as $$
-	select 'top', count(*), sum(hashtext(x::text)::numeric) from changes.top x union all
-	select 'kid', count(*), sum(hashtext(x::text)::numeric) from changes.kid x union all
-	select 'friend', count(*), sum(hashtext(x::text)::numeric) from changes.friend x
-$$;
 select * from anago_plan('delete from top where grp = 3');
 select * from anago_plan('update top set id = id + 1000 where grp = 3');
-select looks_in('update top set name = name || ''x'' where grp = 3'), looks_in('update top set code = code + 1 where grp = 3');
-select * from change('delete from top where grp = 3', 'family()');
-select * from change('delete from top using source where top.id = source.p and grp < 3 and top.id > 1', 'family()');
-select * from change('delete from top', 'family()');
-select * from change('delete from top where grp = 5', 'family()');
-select * from change('update top set id = id + 1000 where grp = 3', 'family()');
-select * from change('update top set (id, code) = (select id + 1000, code + 1) where grp = 3 returning *', 'family()');
-select * from change('update top set id = id + 1000', 'family()');
-select * from change('update kid set top = top % 300 + 1', 'kid');
-select * from change('update kid set top = top + 300', 'kid');
+select anago_looks('update top set name = name || ''x'' where grp = 3'), anago_looks('update top set code = code + 1 where grp = 3');
+select * from anago_change('delete from top where grp = 3');
+select * from anago_change('delete from top using source where top.id = source.p and grp < 3 and top.id > 1');
+select * from anago_change('delete from top');
+select * from anago_change('delete from top where grp = 5');
+select * from anago_change('update top set id = id + 1000 where grp = 3');
+select * from anago_change('update top set (id, code) = (select id + 1000, code + 1) where grp = 3 returning *');
+select * from anago_change('update top set id = id + 1000');
+select * from anago_change('update kid set top = top % 300 + 1', 'kid');
+select * from anago_change('update kid set top = top + 300', 'kid');
 -- the rows that go are seen by triggers as ever
 create function last_kid() returns trigger language plpgsql as $$
 begin
@@ -294,7 +253,7 @@ begin
 	return old;
 end $$;
 create trigger last_kid before delete on top for each row execute function last_kid();
-select * from change('delete from top where grp in (3, 4)', 'family()');
+select * from anago_change('delete from top where grp in (3, 4)');
 drop trigger last_kid on top;
 -- rows that are updated: where the new one leaves its page, or an indexed column changes, each
 -- index gets an entry, so that the leaf for what has stayed is looked at, too
@@ -332,29 +291,29 @@ rollback;
 begin;
 select * from updated('roomy', 'a = roomy.a + s.code');
 rollback;
-select * from change('update plain set note = ''x''', 'plain');
-select * from change('update plain set note = repeat(''y'', 200) from source s where plain.id = s.a', 'plain');
-select * from change('update plain set note = null, c = s.code from source s where plain.id = s.a returning plain.*', 'plain');
-select * from change('update plain set b = null, a = s.code from source s where plain.id = s.a', 'plain');
-select * from change('update roomy set note = repeat(''y'', 50) from source s where roomy.id = s.a', 'roomy');
-select * from change('update roomy set id = id + 5000 from source s where roomy.id = s.a', 'roomy');
-select * from change('update roomy set id = id + 1 from source s where roomy.id = s.a', 'roomy');
-select * from change('with u as (update plain set note = repeat(''y'', 200) where id % 3 = 0 returning id) delete from roomy where id in (select id from u)', 'plain');
+select * from anago_change('update plain set note = ''x''', 'plain');
+select * from anago_change('update plain set note = repeat(''y'', 200) from source s where plain.id = s.a', 'plain');
+select * from anago_change('update plain set note = null, c = s.code from source s where plain.id = s.a returning plain.*', 'plain');
+select * from anago_change('update plain set b = null, a = s.code from source s where plain.id = s.a', 'plain');
+select * from anago_change('update roomy set note = repeat(''y'', 50) from source s where roomy.id = s.a', 'roomy');
+select * from anago_change('update roomy set id = id + 5000 from source s where roomy.id = s.a', 'roomy');
+select * from anago_change('update roomy set id = id + 1 from source s where roomy.id = s.a', 'roomy');
+select * from anago_change('with u as (update plain set note = repeat(''y'', 200) where id % 3 = 0 returning id) delete from roomy where id in (select id from u)', 'plain');
 create trigger swap before update on plain for each row execute function swap();
-select * from change('update plain set note = repeat(''y'', 200) from source s where plain.id = s.a', 'plain');
+select * from anago_change('update plain set note = repeat(''y'', 200) from source s where plain.id = s.a', 'plain');
 drop trigger swap on plain;
 create view shown_plain as select id, a, note from plain where a < 1500 with check option;
-select * from change('update shown_plain set note = repeat(''y'', 200) where id < 1000', 'plain');
-select * from change('update shown_plain set a = a + 100 where id < 1000', 'plain');
+select * from anago_change('update shown_plain set note = repeat(''y'', 200) where id < 1000', 'plain');
+select * from anago_change('update shown_plain set a = a + 100 where id < 1000', 'plain');
 set anago.sim_fault_rate = 0.05;
-select * from change('update plain set note = repeat(''y'', 200)', 'plain');
+select * from anago_change('update plain set note = repeat(''y'', 200)', 'plain');
 reset anago.sim_fault_rate;
 -- MERGE: what is inserted, what is updated
 select * from anago_plan('merge into plain using source s on plain.id = s.a * 2 when matched then update set note = s.b when not matched then insert (id, a, b) values (s.a * 2, s.code + 1, upper(s.b))');
-select * from change('merge into plain using source s on plain.id = s.a * 2 when matched then update set note = s.b when not matched then insert (id, a, b) values (s.a * 2, s.code + 1, upper(s.b))', 'plain');
-select * from change('merge into plain using source s on plain.id = s.a * 2 when matched and s.code % 3 = 0 then delete when matched then update set a = plain.a + s.a, note = repeat(plain.b, 30) when not matched and s.code > 99 then do nothing when not matched then insert (id, c) values (s.a * 2, random() * 0)', 'plain');
-select * from change('merge into target using source s on target.a = s.a * 2 when not matched then insert (a, b, p) values (s.a, s.b, s.p)');
-select * from change('merge into target using source s on target.a = s.a * 2 when not matched then insert (a, b, p) values (s.a, s.b, s.p + 490)');
+select * from anago_change('merge into plain using source s on plain.id = s.a * 2 when matched then update set note = s.b when not matched then insert (id, a, b) values (s.a * 2, s.code + 1, upper(s.b))', 'plain');
+select * from anago_change('merge into plain using source s on plain.id = s.a * 2 when matched and s.code % 3 = 0 then delete when matched then update set a = plain.a + s.a, note = repeat(plain.b, 30) when not matched and s.code > 99 then do nothing when not matched then insert (id, c) values (s.a * 2, random() * 0)', 'plain');
+select * from anago_change('merge into target using source s on target.a = s.a * 2 when not matched then insert (a, b, p) values (s.a, s.b, s.p)');
+select * from anago_change('merge into target using source s on target.a = s.a * 2 when not matched then insert (a, b, p) values (s.a, s.b, s.p + 490)');
 -- somebody who may not read what refers to them
 create role changes_writer;
 grant usage on schema changes to changes_writer;
@@ -388,7 +347,7 @@ begin
 	return new;
 end $$;
 create trigger rebuild before insert on target for each row execute function rebuild();
-select * from change('insert into target (a, b, p, color) select a, b, p, color from source');
+select * from anago_change('insert into target (a, b, p, color) select a, b, p, color from source');
 drop trigger rebuild on target;
 
 -- a plan that is kept, while the parent's index becomes another one

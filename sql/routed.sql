@@ -11,40 +11,6 @@ from generate_series(1, 900) g;
 create table parent (id int primary key, note text);
 insert into parent select g, g from generate_series(1, 500) g;
 
-create function looks_in(query text) returns bigint language sql as $$
-	select count(*) from public.anago_plan(query) line where line ~ 'Look \d'
-$$;
-
--- What a statement makes of a table, without looks and with looks forced, partition by
--- partition; or its error.  All of it is undone.
-create table outcome (looks bigint, n bigint, parts bigint, sum numeric, error text);
-create function change(statement text, of_table text)
-returns table (same boolean, looks bigint, n bigint, parts bigint, error text) language plpgsql as $$
-declare
-	setting text;
-	result outcome;
-	results outcome[];
-begin
-	foreach setting in array '{off, on}'::text[] loop
-		perform set_config('anago.ahead', setting, true);
-		result := null;
-		result.looks := looks_in(statement);
-		begin
-			execute statement;
-			execute format('select count(*), count(distinct tableoid), sum(hashtext(tableoid::text || x::text)::numeric) from %s x', of_table)
-				into result.n, result.parts, result.sum;
-			raise exception 'back' using errcode = 'raise_exception';
-		exception
-			when raise_exception then null;
-			when others then result.error := sqlerrm;
-		end;
-		results := results || result;
-	end loop;
-	perform set_config('anago.ahead', 'on', true);
-	return query select (results[1].n, results[1].sum, results[1].error) is not distinct from
-		(results[2].n, results[2].sum, results[2].error) and results[1].looks = 0,
-		results[2].looks, results[2].n, results[2].parts, results[2].error;
-end $$;
 -- The share of rows that each look was made for: all but those that came before the partition's first.
 create function made(statement text, of_rows int) returns table (look text, nearly_all boolean) language sql as $$
 	select ltrim(look), probes::int between of_rows * 0.9 and of_rows - 1 from (
@@ -83,13 +49,13 @@ set anago.io_method = sim;
 set anago.sim_hit_rate = 0;
 
 select * from anago_plan('insert into lists (k, a, b, p) select k % 12, a, b, p from source');
-select * from change('insert into lists (k, a, b, p) select k % 12, a, b, p from source', 'lists');
-select * from change('insert into lists (p, b, a, k) select p, b, a, k % 12 from source order by a limit 50', 'lists');
-select * from change('insert into lists (a) select a from source', 'lists');
-select * from change('insert into lists (k, a) values (1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (6, 6), (7, 7), (20, 8), (null, 9)', 'lists');
-select * from change('insert into ranges select a, k % 200, b from source where k is not null', 'ranges');
-select * from change('insert into hashes select a, b, k from source', 'hashes');
-select * from change('with gone as (delete from source returning *) insert into lists (k, a, b) select k, a, b from gone returning *', 'lists');
+select * from anago_change('insert into lists (k, a, b, p) select k % 12, a, b, p from source', 'lists');
+select * from anago_change('insert into lists (p, b, a, k) select p, b, a, k % 12 from source order by a limit 50', 'lists');
+select * from anago_change('insert into lists (a) select a from source', 'lists');
+select * from anago_change('insert into lists (k, a) values (1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (6, 6), (7, 7), (20, 8), (null, 9)', 'lists');
+select * from anago_change('insert into ranges select a, k % 200, b from source where k is not null', 'ranges');
+select * from anago_change('insert into hashes select a, b, k from source', 'hashes');
+select * from anago_change('with gone as (delete from source returning *) insert into lists (k, a, b) select k, a, b from gone returning *', 'lists');
 
 -- looks are made for all rows that come when their partition is known; with full indexes
 insert into lists (k, a, b, p) select k % 12, a, b, p from source, generate_series(1, 10);
@@ -113,40 +79,40 @@ create table deep_high_rest_1 partition of deep_high_rest for values with (modul
 create index deep_a on deep (a);
 insert into deep select a, k, b from source, generate_series(1, 10) where k is not null;
 vacuum analyze deep;
-select * from change('insert into deep select a, k, b from source where k is not null', 'deep');
+select * from anago_change('insert into deep select a, k, b from source where k is not null', 'deep');
 begin;
 select * from made('insert into deep select a, k, b from source where k is not null', 810);
 rollback;
-select * from change('insert into deep_high select b, a, k from source where k >= 100', 'deep');
+select * from anago_change('insert into deep_high select b, a, k from source where k >= 100', 'deep');
 
 -- an expression as a key: of functions that may be called ahead, or not
 create table thirds (a int, b text) partition by list ((a % 3));
 create table thirds_0 partition of thirds for values in (0);
 create table thirds_1 partition of thirds for values in (1, 2);
 create index thirds_a on thirds (a);
-select * from change('insert into thirds select a, b from source', 'thirds');
+select * from anago_change('insert into thirds select a, b from source', 'thirds');
 create function own(a int) returns int language plpgsql immutable as 'begin return a % 3; end';
 create table owned (a int, b text) partition by list (own(a));
 create table owned_rest partition of owned default;
 create index owned_a on owned (a);
-select * from change('insert into owned select a, b from source', 'owned');
+select * from anago_change('insert into owned select a, b from source', 'owned');
 -- one that fails for a row: in a look, and in core, once
 create table divided (a int, b text) partition by list ((1000 / (a - 1077)));
 create table divided_rest partition of divided default;
 create index divided_a on divided (a);
-select * from change('insert into divided select a, b from source', 'divided');
-select * from change('insert into divided select a, b from source where a <> 1077', 'divided');
+select * from anago_change('insert into divided select a, b from source', 'divided');
+select * from anago_change('insert into divided select a, b from source where a <> 1077', 'divided');
 
 -- no partition for a row, or none at all; the partition's own check; a row of a partition that is another's
-select * from change('insert into ranges select a, k, b from source where k is not null', 'ranges');
+select * from anago_change('insert into ranges select a, k, b from source where k is not null', 'ranges');
 create table none (a int) partition by range (a);
 create index on none (a);
-select * from change('insert into none select a from source', 'none');
+select * from anago_change('insert into none select a from source', 'none');
 alter table lists_some add check (a < 1990) not valid;
-select * from change('insert into lists (k, a, b, p) select k % 12, a, b, p from source', 'lists');
+select * from anago_change('insert into lists (k, a, b, p) select k % 12, a, b, p from source', 'lists');
 alter table lists_some drop constraint lists_some_a_check;
-select * from change('insert into deep_high select b, a, k from source where k > 90', 'deep');
-select * from change('insert into lists (k, a, p) select k, a, p + 100 from source', 'lists');
+select * from anago_change('insert into deep_high select b, a, k from source where k > 90', 'deep');
+select * from anago_change('insert into lists (k, a, p) select k, a, p + 100 from source', 'lists');
 
 -- ON CONFLICT
 create table counted (k int, a int, n int default 1, primary key (k, a)) partition by list (k);
@@ -155,9 +121,9 @@ create table counted_3 (n int default 1, a int not null, k int not null);
 alter table counted attach partition counted_3 for values in (3, 4, 5);
 insert into counted select a % 6, a from source;
 select * from anago_plan('insert into counted select a % 6, a / 2 from source on conflict (k, a) do update set n = counted.n + 1');
-select * from change('insert into counted select a % 6, a / 2 * 2 + a % 2 from source on conflict (k, a) do update set n = counted.n + 1', 'counted');
-select * from change('insert into counted select a % 6, a / 2 from source on conflict do nothing', 'counted');
-select * from change('insert into counted select a % 6, a from source', 'counted');
+select * from anago_change('insert into counted select a % 6, a / 2 * 2 + a % 2 from source on conflict (k, a) do update set n = counted.n + 1', 'counted');
+select * from anago_change('insert into counted select a % 6, a / 2 from source on conflict do nothing', 'counted');
+select * from anago_change('insert into counted select a % 6, a from source', 'counted');
 
 -- MERGE into a table with one partition, whose columns stand elsewhere: rows that are inserted are not the partition's
 create table merged (k int, b text, a int) partition by list (k);
@@ -167,9 +133,9 @@ alter table merged attach partition merged_1 for values in (1);
 create index merged_a on merged (a);
 create index merged_b on merged (b);
 insert into merged select 1, b, a from source where a % 2 = 0;
-select * from change('merge into merged m using source s on m.a = s.a when matched then update set a = m.a + 1 when not matched then insert values (1, s.b, s.a + 5000)', 'merged');
+select * from anago_change('merge into merged m using source s on m.a = s.a when matched then update set a = m.a + 1 when not matched then insert values (1, s.b, s.a + 5000)', 'merged');
 create table merged_2 partition of merged for values in (2);
-select * from change('merge into merged m using source s on m.a = s.a and m.k = 1 when matched then delete when not matched then insert values (2, s.b, s.a + 5000)', 'merged');
+select * from anago_change('merge into merged m using source s on m.a = s.a and m.k = 1 when matched then delete when not matched then insert values (2, s.b, s.a + 5000)', 'merged');
 
 -- partitions that are no heap here, or have another kind of index; a trigger that makes another row
 create foreign data wrapper nowhere;
@@ -183,8 +149,8 @@ create table mixed_3 partition of mixed for values in (3) partition by list ((a 
 create table mixed_3_0 partition of mixed_3 default;
 create index mixed_a on only mixed (a);
 alter index mixed_a attach partition mixed_1_a;
-select * from change('insert into mixed select a, 1 + a % 3 from source', 'mixed_1');
-select * from change('insert into mixed select a, a % 3 from source', 'mixed_1');
+select * from anago_change('insert into mixed select a, 1 + a % 3 from source', 'mixed_1');
+select * from anago_change('insert into mixed select a, a % 3 from source', 'mixed_1');
 create function other_row() returns trigger language plpgsql as $$
 begin
 	if new.a % 7 = 0 then
@@ -194,13 +160,13 @@ begin
 	return new;
 end $$;
 create trigger other_row before insert on lists for each row execute function other_row();
-select * from change('insert into lists (k, a, b, p) select k % 12, a, b, p from source', 'lists');
+select * from anago_change('insert into lists (k, a, b, p) select k % 12, a, b, p from source', 'lists');
 drop trigger other_row on lists;
 
 -- reads that fail in looks are nobody's affair
 set anago.sim_fault_rate = 0.05;
-select * from change('insert into lists (k, a, b) select k % 12, a, b from source', 'lists');
-select * from change('insert into deep select a, k, b from source where k is not null', 'deep');
+select * from anago_change('insert into lists (k, a, b) select k % 12, a, b from source', 'lists');
+select * from anago_change('insert into deep select a, k, b from source where k is not null', 'deep');
 reset anago.sim_fault_rate;
 
 -- Locks: none that core has not, and what a trigger may do with a partition that no row
@@ -218,7 +184,7 @@ begin
 	return new;
 end $$;
 create trigger rebuild before insert on open_parts for each row execute function rebuild();
-select * from change('insert into open_parts select g, (g > 400)::int from generate_series(1, 600) g', 'open_parts');
+select * from anago_change('insert into open_parts select g, (g > 400)::int from generate_series(1, 600) g', 'open_parts');
 begin;
 insert into open_parts select g, 0 from generate_series(1, 299) g;
 select count(*) from pg_locks where relation in ('open_parts_1'::regclass, 'open_parts_1_a_idx'::regclass) and pid = pg_backend_pid();

@@ -1,4 +1,4 @@
--- What the other test files use: functions that run a query with anago off and
+-- What the other test files use: functions that run a statement with anago off and
 -- on, and compare.  This file must run first.
 --
 --   select anago_same($$select ...$$);
@@ -233,6 +233,64 @@ begin
 				from regexp_split_to_table(line, E'\n') part
 				where part !~ '(Disabled|Replaces|Index Searches|In Flight|Latency|Tasks: \d+ .*Memory)') x;
 	end loop;
+end $$;
+
+-- How many looks has the plan of a statement?
+create function anago_looks(statement text) returns bigint language sql as $$
+	select count(*) from public.anago_plan(statement) line where line ~ 'Look \d'
+$$;
+
+-- What a statement makes of a table, partition by partition, or of all tables of the
+-- current schema: the same without looks and with looks, forced by default; or the
+-- same error?  All of it is undone.  n: rows that are there then.
+create type anago_outcome as (looks bigint, n bigint, sum numeric, error text);
+create function anago_change(statement text, of_table text default null, forced text default 'on',
+							 out same boolean, out looks bigint, out n bigint, out error text)
+language plpgsql as $$
+declare
+	setting text;
+	name text;
+	one record;
+	result anago_outcome;
+	results anago_outcome[];
+begin
+	foreach setting in array '{off, on}'::text[] loop
+		perform set_config('anago.ahead', setting, true);
+		perform set_config('anago.debug_force', forced, true);
+		result := row(anago_looks(statement), 0, 0, null);
+		begin
+			execute statement;
+			set constraints all immediate;
+			for name in select oid::regclass from pg_class
+				where case when of_table is null then relkind = 'r' and relnamespace = current_schema()::regnamespace
+					else oid = to_regclass(of_table) end
+			loop
+				execute format('select count(*) as n, coalesce(sum(hashtext(tableoid::text || x::text)::numeric), 0) as sum from %s x', name)
+					into one;
+				result.n := result.n + one.n;
+				result.sum := result.sum + one.sum;
+			end loop;
+			raise exception 'back' using errcode = 'raise_exception';
+		exception
+			when raise_exception then
+				if sqlerrm <> 'back' then
+					result.error := sqlerrm;
+				end if;
+			when others then
+				result.error := sqlerrm;
+		end;
+		if result.error is not null then
+			result.n := null;
+			result.sum := null;
+		end if;
+		results := results || result;
+	end loop;
+	perform set_config('anago.ahead', 'on', true);
+	same := (results[1].n, results[1].sum, results[1].error) is not distinct from
+		(results[2].n, results[2].sum, results[2].error) and results[1].looks = 0;
+	looks := results[2].looks;
+	n := results[2].n;
+	error := results[2].error;
 end $$;
 
 -- Wait until nobody in this database, autovacuum say, has a snapshot from before
