@@ -18,6 +18,10 @@
  * going to take of the free space is taken off it.  Where a new row finds none, the
  * page that it will go to instead is read, too (new_pages.h); no row waits for that.
  *
+ * Where the table is partitioned, columns are those of the partitioned table, and the
+ * plan gives also which partition the old row is in.  A row whose partition key changes
+ * is taken for one that goes to another partition.
+ *
  * That is a guess: triggers may make another row, and others may use the room.  If it
  * is wrong, pages are read in vain, or core reads them itself.
  *
@@ -27,38 +31,26 @@
 
 #include "access/heaptoast.h"
 #include "access/htup_details.h"
-#include "access/sysattr.h"
 #include "executor/executor.h"
 #include "storage/bufmgr.h"
 #include "utils/datum.h"
 #include "utils/rel.h"
 
 #include "compat.h"
-#include "ops/new_pages.h"
+#include "ops/old_tables.h"
 #include "ops/ops.h"
 #include "pipeline/row.h"
 #include "pipeline/state.h"
-
-/* A column that is set. */
-typedef struct SetColumn
-{
-	AttrNumber	attno;
-	bool		indexed;		/* a new value is in the way of HOT */
-	ExprState  *value;
-} SetColumn;
 
 typedef struct OldRow
 {
 	AnagoOp		op;				/* must be first */
 	const AnagoStepDesc *desc;
-	Relation	heap;			/* closed by the executor; NULL in EXPLAIN */
-	TupleTableSlot *slot;		/* the old row, and then the new one's values */
 	ExprState  *ctid;
+	ExprState  *tableoid;		/* or NULL: there is one table */
+	AnagoOldTables tables;
 	int			nset;
-	SetColumn  *set;
-	BlockNumber blkno;			/* of the row that was seen last, */
-	Size		promised;		/* and what new rows are going to take of its page */
-	AnagoNewPages *new_pages;	/* where others go */
+	ExprState **values;			/* of columns that are set */
 } OldRow;
 
 /* Reads a page, and that is all. */
@@ -66,6 +58,7 @@ typedef struct PageTask
 {
 	AnagoTask	task;
 	OldRow	   *step;
+	AnagoOldTable *table;
 	BlockNumber blkno;
 } PageTask;
 
@@ -74,6 +67,7 @@ typedef struct OldRowTask
 	AnagoTask	task;
 	OldRow	   *step;
 	AnagoRow   *row;
+	AnagoOldTable *table;			/* NULL: it is not known */
 	ItemPointerData tid;		/* invalid: there is none */
 } OldRowTask;
 
@@ -82,61 +76,55 @@ StaticAssertDecl(sizeof(PageTask) <= ANAGO_TASK_SIZE, "task fits its slot");
 
 /* --- begin, end --- */
 
-static void
-begin_set(OldRow *step)
+/* Where the row that is bound is, now; NULL: it is not known. */
+static AnagoOldTable *
+find_table(OldRow *step)
 {
-	Bitmapset  *indexed = RelationGetIndexAttrBitmap(step->heap, INDEX_ATTR_BITMAP_HOT_BLOCKING);
-	const List *values = step->desc->exprs[ANAGO_EXPRS_COMPUTED];
+	bool		isnull;
+	Datum		relid;
 
-	step->nset = list_length(values);
-	step->set = palloc(sizeof(SetColumn) * (step->nset + 1));
-	for (int i = 0; i < step->nset; i++)
-	{
-		SetColumn  *column = &step->set[i];
-
-		column->attno = list_nth_int(step->desc->attnos, i);
-		column->indexed = bms_is_member(column->attno - FirstLowInvalidHeapAttributeNumber,
-										indexed);
-		column->value = ExecInitExpr(list_nth(values, i), step->op.pipeline->ps);
-	}
-	bms_free(indexed);
+	if (step->tableoid == NULL)
+		return &step->tables.only;
+	relid = ExecEvalExprSwitchContext(step->tableoid, step->op.pipeline->econtext,
+									  &isnull);
+	return isnull ? NULL : anago_old_tables_find(&step->tables, DatumGetObjectId(relid));
 }
 
 static void
 old_row_begin(AnagoOp *op, const AnagoPipelineDesc *desc, int eflags)
 {
 	OldRow	   *step = (OldRow *) op;
+	const List *values = desc->steps[op->index].exprs[ANAGO_EXPRS_COMPUTED];
 
 	step->desc = &desc->steps[op->index];
-	step->blkno = InvalidBlockNumber;
 	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
 		return;
-	step->heap = ExecOpenScanRelation(op->pipeline->estate, step->desc->scanrelid, 0);
-	step->slot = MakeSingleTupleTableSlot(RelationGetDescr(step->heap),
-										  &TTSOpsHeapTuple);
 	step->ctid = ExecInitExpr(linitial(step->desc->exprs[ANAGO_EXPRS_KEYS]),
 							  op->pipeline->ps);
-	step->new_pages = anago_new_pages_create(step->heap);
-	begin_set(step);
+	step->nset = list_length(values);
+	step->values = palloc(sizeof(ExprState *) * (step->nset + 1));
+	for (int i = 0; i < step->nset; i++)
+		step->values[i] = ExecInitExpr(list_nth(values, i), op->pipeline->ps);
+	if (list_length(step->desc->exprs[ANAGO_EXPRS_KEYS]) > 1)
+		step->tableoid = ExecInitExpr(lsecond(step->desc->exprs[ANAGO_EXPRS_KEYS]),
+									  op->pipeline->ps);
+	anago_old_tables_begin(&step->tables, op, step->desc, step->tableoid != NULL);
 }
 
 static void
 old_row_end(AnagoOp *op)
 {
-	OldRow	   *step = (OldRow *) op;
-
-	if (step->slot != NULL)
-		ExecDropSingleTupleTableSlot(step->slot);
+	anago_old_tables_end(&((OldRow *) op)->tables);
 }
 
 /* --- the new row --- */
 
 /* Bytes that it takes on a page. */
 static Size
-new_size(const OldRow *step)
+new_size(const AnagoOldTable *table)
 {
-	TupleDesc	desc = RelationGetDescr(step->heap);
-	const TupleTableSlot *slot = step->slot;
+	TupleDesc	desc = RelationGetDescr(table->heap);
+	const TupleTableSlot *slot = table->slot;
 	Size		size = SizeofHeapTupleHeader;
 
 	for (int i = 0; i < desc->natts; i++)
@@ -150,27 +138,38 @@ new_size(const OldRow *step)
 	return MAXALIGN(Min(size, TOAST_TUPLE_THRESHOLD));
 }
 
-/* Have the slot hold the new row; does it differ from the old one in an index? */
-static bool
-set_columns(OldRow *step)
+/* How the new row differs from the old one. */
+typedef struct Difference
 {
-	TupleTableSlot *slot = step->slot;
-	ExprContext *econtext = step->op.pipeline->econtext;
-	bool		differs = false;
+	bool		indexed;		/* in a column of an index, */
+	bool		moves;			/* or of a partition key */
+} Difference;
+
+/* Have the slot hold the new row. */
+static Difference
+set_columns(OldRow *step, AnagoOldTable *table)
+{
+	TupleTableSlot *slot = table->slot;
+	Difference	differs = {false, false};
 
 	for (int i = 0; i < step->nset; i++)
 	{
-		const SetColumn *column = &step->set[i];
+		const AnagoSetColumn *column = &table->set[i];
 		int			at = column->attno - 1;
 		Form_pg_attribute att = TupleDescAttr(slot->tts_tupleDescriptor, at);
 		bool		isnull;
-		Datum		value = ExecEvalExprSwitchContext(column->value, econtext, &isnull);
+		Datum		value = ExecEvalExprSwitchContext(step->values[i],
+													  step->op.pipeline->econtext,
+													  &isnull);
 
-		if (column->indexed &&
+		if ((column->indexed || column->moves) &&
 			(isnull != slot->tts_isnull[at] ||
 			 (!isnull && !datumIsEqual(value, slot->tts_values[at], att->attbyval,
 									   att->attlen))))
-			differs = true;
+		{
+			differs.indexed |= column->indexed;
+			differs.moves |= column->moves;
+		}
 		slot->tts_values[at] = value;
 		slot->tts_isnull[at] = isnull;
 	}
@@ -179,14 +178,14 @@ set_columns(OldRow *step)
 
 /* Is there no room for so many bytes, with so much free on its page? */
 static bool
-finds_no_room(OldRow *step, BlockNumber blkno, Size size, Size room)
+finds_no_room(AnagoOldTable *table, BlockNumber blkno, Size size, Size room)
 {
-	if (blkno != step->blkno)
-		step->promised = 0;
-	step->blkno = blkno;
-	if (size + step->promised > room)
+	if (blkno != table->blkno)
+		table->promised = 0;
+	table->blkno = blkno;
+	if (size + table->promised > room)
 		return true;
-	step->promised += size + sizeof(ItemIdData);
+	table->promised += size + sizeof(ItemIdData);
 	return false;
 }
 
@@ -199,7 +198,7 @@ page_run(AnagoTask *task)
 	Buffer		buf;
 
 	ANAGO_BEGIN(task);
-	ANAGO_AWAIT_PAGE(task, buf, self->step->op.pipeline->pages, self->step->heap,
+	ANAGO_AWAIT_PAGE(task, buf, self->step->op.pipeline->pages, self->table->heap,
 					 self->blkno);
 	ReleaseBuffer(buf);
 	ANAGO_END(task);
@@ -209,20 +208,21 @@ static const AnagoTaskOps page_ops = {"new page", page_run};
 
 /* A row of that size leaves its page. */
 static void
-read_new_pages(OldRow *step, Size size)
+read_new_pages(OldRow *step, AnagoOldTable *table, Size size)
 {
 	AnagoSched *sched = step->op.pipeline->sched;
 	int			depth = step->op.depth + 1;
 	const AnagoHeld *held = step->op.pipeline->held;
 	BlockNumber blkno;
 
-	anago_new_pages_add(step->new_pages, size, (int) (held->end - held->first) - 1);
+	anago_new_pages_add(table->new_pages, size, (int) (held->end - held->first) - 1);
 	while (anago_sched_has_room(sched, depth) &&
-		   (blkno = anago_new_pages_next(step->new_pages)) != InvalidBlockNumber)
+		   (blkno = anago_new_pages_next(table->new_pages)) != InvalidBlockNumber)
 	{
 		PageTask   *task = (PageTask *) anago_sched_spawn(sched, &page_ops, depth);
 
 		task->step = step;
+		task->table = table;
 		task->blkno = blkno;
 	}
 }
@@ -231,7 +231,8 @@ read_new_pages(OldRow *step, Size size)
 
 /* A copy of it in per-tuple memory, and the space that is free on its page. */
 static HeapTuple
-copy_tuple(OldRow *step, ItemPointer tid, Buffer buf, Size *room)
+copy_tuple(const OldRow *step, const AnagoOldTable *table, ItemPointer tid, Buffer buf,
+		   Size *room)
 {
 	ExprContext *econtext = step->op.pipeline->econtext;
 	OffsetNumber offnum = ItemPointerGetOffsetNumber(tid);
@@ -249,7 +250,7 @@ copy_tuple(OldRow *step, ItemPointer tid, Buffer buf, Size *room)
 
 		tuple.t_data = (HeapTupleHeader) PageGetItem(page, lp);
 		tuple.t_len = ItemIdGetLength(lp);
-		tuple.t_tableOid = RelationGetRelid(step->heap);
+		tuple.t_tableOid = table->relid;
 		tuple.t_self = *tid;
 		copy = heap_copytuple(&tuple);
 		MemoryContextSwitchTo(old);
@@ -270,36 +271,46 @@ fill_none(OldRow *step)
 	}
 }
 
+/* Will the new row get entries in indexes?  Pages that it may go to are read. */
+static bool
+gets_entries(OldRow *step, AnagoOldTable *table, BlockNumber blkno, Size room)
+{
+	Difference	differs = set_columns(step, table);
+	Size		size;
+
+	if (differs.moves)
+		return true;
+	size = new_size(table);
+	if (!finds_no_room(table, blkno, size, room))
+		return differs.indexed;
+	read_new_pages(step, table, size);
+	return true;
+}
+
 /* Its columns, and whether the new one gets entries, in the wide slot. */
 static void
-fill(OldRow *step, HeapTuple tuple, Size room)
+fill(OldRow *step, AnagoOldTable *table, HeapTuple tuple, Size room)
 {
-	TupleTableSlot *slot = step->slot;
+	TupleTableSlot *slot = table->slot;
 	Datum	   *values = step->op.pipeline->wide->tts_values + step->op.first_col;
 	bool	   *isnull = step->op.pipeline->wide->tts_isnull + step->op.first_col;
 	int			last = step->op.ncols - 1;
-	bool		differs;
-	bool		leaves;
-	Size		size;
 
-	Assert(step->op.attnos[last] == ANAGO_ATTNO_COMPUTED);
+	Assert(table->attnos[last] == ANAGO_ATTNO_COMPUTED);
 	ExecStoreHeapTuple(tuple, slot, false);
 	slot_getallattrs(slot);
 	for (int i = 0; i < last; i++)
 	{
-		values[i] = slot->tts_values[step->op.attnos[i] - 1];
-		isnull[i] = slot->tts_isnull[step->op.attnos[i] - 1];
+		values[i] = slot->tts_values[table->attnos[i] - 1];
+		isnull[i] = slot->tts_isnull[table->attnos[i] - 1];
 	}
-	differs = set_columns(step);
-	size = new_size(step);
-	leaves = finds_no_room(step, ItemPointerGetBlockNumber(&tuple->t_self), size, room);
-	ExecClearTuple(slot);
-	values[last] = BoolGetDatum(differs || leaves);
+	values[last] = BoolGetDatum(gets_entries(step, table,
+											 ItemPointerGetBlockNumber(&tuple->t_self),
+											 room));
 	isnull[last] = false;
-	if (differs || leaves)
+	ExecClearTuple(slot);
+	if (DatumGetBool(values[last]))
 		step->op.counters.rows++;
-	if (leaves)
-		read_new_pages(step, size);
 }
 
 /* Takes over the pin. */
@@ -312,12 +323,12 @@ see_page(OldRowTask *self, Buffer buf)
 
 	anago_row_bind(step->op.pipeline, self->row);
 	ResetExprContext(step->op.pipeline->econtext);
-	tuple = copy_tuple(step, &self->tid, buf, &room);
+	tuple = copy_tuple(step, self->table, &self->tid, buf, &room);
 	ReleaseBuffer(buf);
 	if (tuple == NULL)
 		fill_none(step);
 	else
-		fill(step, tuple, room);
+		fill(step, self->table, tuple, room);
 }
 
 /* --- the task --- */
@@ -334,7 +345,7 @@ old_row_run(AnagoTask *task)
 	ANAGO_AWAIT_NEXT(task, &step->op);
 	if (ItemPointerIsValid(&self->tid))
 	{
-		ANAGO_AWAIT_PAGE(task, buf, pipeline->pages, step->heap,
+		ANAGO_AWAIT_PAGE(task, buf, pipeline->pages, self->table->heap,
 						 ItemPointerGetBlockNumber(&self->tid));
 		see_page(self, buf);
 	}
@@ -373,7 +384,8 @@ old_row_accept(AnagoOp *op, AnagoRow *outer)
 	ItemPointerSetInvalid(&self->tid);
 	ResetExprContext(pipeline->econtext);
 	ctid = ExecEvalExprSwitchContext(step->ctid, pipeline->econtext, &isnull);
-	if (!isnull && pipeline->held->afterwards == NULL)
+	self->table = find_table(step);
+	if (!isnull && self->table != NULL && pipeline->held->afterwards == NULL)
 		self->tid = *(ItemPointer) DatumGetPointer(ctid);
 	return ANAGO_TAKEN;
 }

@@ -10,6 +10,7 @@
  *	  btree/	step of looks: the same of the partition that a new row goes to (btree/routed.c)
  *	  held.c	source and sink of looks: rows that are held back
  *	  old_row.c	step of looks: the row that an UPDATE is about to replace, and
+ *	  old_tables.c	the tables that such rows are in
  *	  new_pages.c	the pages that new ones go to
  *	  emit.c	sink: the executor, rows in no order
  *	  retire.c	sink: the executor, rows in order

@@ -15,6 +15,9 @@
  * want, and for each expression in that table's own key.  A partition that is partitioned itself may
  * have its columns in another order; they are found by name.
  *
+ * A row that an UPDATE changes is in a partition already.  It stays there if no key is set, and
+ * is taken to stay if it is not known where it goes.
+ *
  * Only what core has opened in this session is looked into: so no lock is taken ahead
  * of core's, and what a statement of a trigger may not do to such a table is what
  * it may not do anyway.  Before its first row has come a partition is not known here.
@@ -23,6 +26,7 @@
  */
 #include "postgres.h"
 
+#include "access/sysattr.h"
 #include "access/transam.h"
 #include "executor/executor.h"
 #include "partitioning/partbounds.h"
@@ -57,6 +61,8 @@ struct AnagoRouter
 	const AnagoStepDesc *desc;
 	Oid			root;
 	ExprState **values;			/* as desc->attnos */
+	ExprState  *old;			/* where the row has been, or NULL */
+	bool		by_key;			/* keys say where it goes */
 	HTAB	   *levels;
 };
 
@@ -76,7 +82,13 @@ anago_router_create(AnagoPipeline *pipeline, const AnagoStepDesc *desc)
 	router->root = exec_rt_fetch(desc->scanrelid, pipeline->estate)->relid;
 	router->values = palloc(sizeof(ExprState *) * (list_length(values) + 1));
 	for (int i = 0; i < list_length(values); i++)
+	{
 		router->values[i] = ExecInitExpr(list_nth(values, i), pipeline->ps);
+		if (list_nth_int(desc->attnos, i) == TableOidAttributeNumber)
+			router->old = router->values[i];
+		else
+			router->by_key = true;
+	}
 	router->levels = hash_create("anago partitioned tables", 16, &ctl,
 								 HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 	return router;
@@ -236,8 +248,8 @@ find_in_level(const AnagoRouter *router, const Level *level, PartitionDesc parts
 	return which >= 0 ? which : bounds->default_index;
 }
 
-Oid
-anago_router_find(AnagoRouter *router)
+static Oid
+find_by_key(AnagoRouter *router)
 {
 	Oid			relid = router->root;
 
@@ -258,6 +270,19 @@ anago_router_find(AnagoRouter *router)
 			return relid;
 	}
 	return InvalidOid;
+}
+
+Oid
+anago_router_find(AnagoRouter *router)
+{
+	Oid			relid = router->by_key ? find_by_key(router) : InvalidOid;
+	bool		isnull;
+	Datum		old;
+
+	if (OidIsValid(relid) || router->old == NULL)
+		return relid;
+	old = ExecEvalExprSwitchContext(router->old, router->pipeline->econtext, &isnull);
+	return isnull ? InvalidOid : DatumGetObjectId(old);
 }
 
 void

@@ -11,7 +11,7 @@
  *		scan			above it, if it evaluates subqueries that have looks:
  *						the node evaluates them then (subplans.c)
  *		ModifyTable		below it, if rows lead to leaves of indexes or by
- *						foreign keys (changes.c), or are inserted with values
+ *						foreign keys (modify.c), or are inserted with values
  *						of others (toast.c)
  *		the whole		above it, if rows have values that are stored elsewhere
  *						(toast.c)
@@ -355,7 +355,7 @@ static void
 set_over_wide(AnagoStepDesc *desc, const AnagoLooks *looks)
 {
 	static const AnagoStepExprs evaluated[] = {
-		ANAGO_EXPRS_KEYS, ANAGO_EXPRS_WHEN, ANAGO_EXPRS_COMPUTED
+		ANAGO_EXPRS_KEYS, ANAGO_EXPRS_WHEN, ANAGO_EXPRS_COMPUTED, ANAGO_EXPRS_ROUTE
 	};
 
 	for (int i = 0; i < lengthof(evaluated); i++)

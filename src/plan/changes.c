@@ -20,7 +20,10 @@
  * is about to be replaced: the first look finds that, and whether there will be new
  * entries at all (ops/old_row.c).
  *
- * MERGE is both an INSERT, of rows that come without a row of the table, and an UPDATE.
+ * Where the table is partitioned, all of that is said of its own columns, and each row is
+ * looked for in the partition that it will be in (routes.c).
+ *
+ * Which statement makes what of its rows is in modify.c.
  *
  *-------------------------------------------------------------------------
  */
@@ -28,7 +31,7 @@
 
 #include "access/genam.h"
 #include "access/stratnum.h"
-#include "access/table.h"
+#include "access/sysattr.h"
 #include "access/transam.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
@@ -37,7 +40,6 @@
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
-#include "parser/parsetree.h"
 #include "rewrite/rewriteHandler.h"
 #include "rewrite/rewriteManip.h"
 #include "utils/builtins.h"
@@ -263,7 +265,7 @@ add_index(const AnagoChange *change, Relation index, bool arbiter)
 	if (index->rd_rel->relam != BTREE_AM_OID || !index->rd_index->indisready ||
 		!may_fold(index))
 		return;
-	desc->scanrelid = linitial_int(change->node->resultRelations);
+	desc->scanrelid = change->target;
 	desc->indexid = RelationGetRelid(index);
 	desc->look = arbiter ? ANAGO_LOOK_MATCHES :
 		index->rd_index->indisunique ? ANAGO_LOOK_ENTRY : ANAGO_LOOK_ENTRY_BEHIND;
@@ -301,18 +303,33 @@ add_indexes(const AnagoChange *change, bool arbiters)
 	}
 }
 
-/* The same of rows that go to partitions. */
-static void
-add_routed_indexes(AnagoChange *change)
-{
-	AnagoRoute	route = {0};
+/* --- partitions --- */
 
-	if (!anago_find_route(&route, change->rel, routing_value, change))
-		return;
-	change->route = &route;
-	add_indexes(change, true);
-	add_indexes(change, false);
-	change->route = NULL;
+static bool
+sets_key(const AnagoChange *change, const AnagoRoute *route)
+{
+	ListCell   *lc;
+
+	foreach(lc, route->attnos)
+		if (lfirst_int(lc) == 0 || bms_is_member(lfirst_int(lc), change->set))
+			return true;
+	return false;
+}
+
+/* Where rows go that are inserted, or changed; false: it is not known. */
+static bool
+find_route(AnagoChange *change, AnagoRoute *route)
+{
+	bool		known = anago_find_route(route, change->rel, routing_value, change);
+
+	if (change->operation == CMD_INSERT)
+		return known;
+	change->moves = known && sets_key(change, route);
+	if (!change->moves)
+		route->attnos = route->values = NIL;
+	route->attnos = lcons_int(TableOidAttributeNumber, route->attnos);
+	route->values = lcons(copyObject(change->tableoid), route->values);
+	return true;
 }
 
 /* --- the old row --- */
@@ -329,6 +346,10 @@ add_old_row(AnagoChange *change, int others)
 	desc->look = ANAGO_LOOK_OLD_ROW;
 	desc->jointype = JOIN_ANTI;
 	desc->exprs[ANAGO_EXPRS_KEYS] = list_make1(copyObject(change->ctid));
+	if (change->tableoid != NULL)
+		desc->exprs[ANAGO_EXPRS_KEYS] = lappend(desc->exprs[ANAGO_EXPRS_KEYS],
+												copyObject(change->tableoid));
+	desc->routed = change->moves;
 	for (int attno = 1; attno <= natts; attno++)
 	{
 		if (change->new_values[attno] == NULL)
@@ -341,162 +362,27 @@ add_old_row(AnagoChange *change, int others)
 		looks->looks = list_truncate(looks->looks, others);
 }
 
-static void
-add_all_indexes(AnagoChange *change)
+void
+anago_find_entries(AnagoChange *change)
 {
 	int			others = list_length(change->looks->looks);
+	AnagoRoute	route = {0};
 
-	change->knows_old = change->operation == CMD_UPDATE && change->ctid != NULL;
+	change->knows_old = change->operation == CMD_UPDATE && change->ctid != NULL &&
+		(change->tableoid != NULL || change->rel->rd_rel->relkind == RELKIND_RELATION);
 	if (change->knows_old)
-		change->looks->old_relid = linitial_int(change->node->resultRelations);
+		change->looks->old_relid = change->target;
+	if (change->rel->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
+	{
+		if (change->operation == CMD_UPDATE && !change->knows_old)
+			return;
+		if (!find_route(change, &route))
+			return;
+		change->route = &route;
+	}
 	add_indexes(change, true);
 	add_indexes(change, false);
+	change->route = NULL;
 	if (change->knows_old && list_length(change->looks->looks) > others)
 		add_old_row(change, others);
-}
-
-/* --- columns --- */
-
-/* Walker: something that may not be evaluated for nothing? */
-static bool
-has_other_than_plain(Node *node, void *context)
-{
-	if (node == NULL)
-		return false;
-	return !anago_is_plain(node) ||
-		expression_tree_walker(node, has_other_than_plain, context);
-}
-
-/* Mutator: an action of MERGE has the plan's columns as those of an inner side. */
-static Node *
-over_plan(Node *node, void *context)
-{
-	if (node == NULL)
-		return NULL;
-	if (IsA(node, Var) && ((Var *) node)->varno == INNER_VAR)
-	{
-		Var		   *var = copyObject((Var *) node);
-
-		var->varno = OUTER_VAR;
-		return (Node *) var;
-	}
-	return expression_tree_mutator(node, over_plan, context);
-}
-
-/*
- * Those that become the table's attributes: of those not junk.  `updated`: which they
- * are, or NIL: all.
- */
-static void
-find_new_values(AnagoChange *change, const List *tlist, const List *updated)
-{
-	int			natts = RelationGetNumberOfAttributes(change->rel);
-	int			n = 0;
-	ListCell   *lc;
-
-	change->new_values = palloc0(sizeof(Node *) * (natts + 1));
-	foreach(lc, tlist)
-	{
-		const TargetEntry *tle = lfirst_node(TargetEntry, lc);
-		int			attno;
-
-		if (tle->resjunk)
-			continue;
-		attno = updated != NIL ? list_nth_int(updated, n) : n + 1;
-		n++;
-		if (!has_other_than_plain((Node *) tle->expr, NULL))
-			change->new_values[attno] = over_plan((Node *) tle->expr, NULL);
-	}
-}
-
-/* Those of before, which the plan was asked for, and where the row is. */
-static void
-find_old_values(AnagoChange *change, const List *tlist)
-{
-	int			natts = RelationGetNumberOfAttributes(change->rel);
-	ListCell   *lc;
-
-	change->old_values = palloc0(sizeof(Node *) * (natts + 1));
-	foreach(lc, tlist)
-	{
-		const TargetEntry *tle = lfirst_node(TargetEntry, lc);
-		int			attno;
-
-		if (!tle->resjunk || tle->resname == NULL || !IsA(tle->expr, Var))
-			continue;
-		if (strcmp(tle->resname, "ctid") == 0)
-			change->ctid = (Node *) tle->expr;
-		else if (sscanf(tle->resname, ANAGO_OLD_VALUE "%d", &attno) == 1 &&
-				 attno > 0 && attno <= natts)
-			change->old_values[attno] = (Node *) tle->expr;
-	}
-}
-
-/* --- statements --- */
-
-/* Rows become those of `tlist`, or go. */
-static void
-find_of(AnagoChange *change, CmdType operation, const List *tlist, const List *updated)
-{
-	change->operation = operation;
-	find_new_values(change, operation == CMD_DELETE ? NIL : tlist, updated);
-	if (operation != CMD_DELETE && change->rel->rd_rel->relkind == RELKIND_RELATION)
-		add_all_indexes(change);
-	if (operation == CMD_INSERT && change->rel->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
-		add_routed_indexes(change);
-	anago_find_references(change);
-}
-
-static const MergeAction *
-first_action(const ModifyTable *node, CmdType operation)
-{
-	ListCell   *lc;
-
-	foreach(lc, linitial(node->mergeActionLists))
-		if (lfirst_node(MergeAction, lc)->commandType == operation)
-			return lfirst(lc);
-	return NULL;
-}
-
-/*
- * Rows are inserted that have found none in the table, and others updated.  Which of
- * several actions is taken is not asked: the first one of a kind, if any.
- */
-static void
-find_of_merge(AnagoChange *change, CmdType operation)
-{
-	const MergeAction *action = first_action(change->node, operation);
-	NullTest   *none = makeNode(NullTest);
-
-	/* a table with children gets new rows itself, whichever of these is merged into */
-	if (action == NULL || change->ctid == NULL ||
-		(operation == CMD_INSERT && change->node->rootRelation > 0))
-		return;
-	none->arg = copyObject((Expr *) change->ctid);
-	none->nulltesttype = operation == CMD_INSERT ? IS_NULL : IS_NOT_NULL;
-	none->location = -1;
-	change->when = list_make1(none);
-	find_of(change, operation, action->targetList, action->updateColnos);
-}
-
-void
-anago_find_changes(AnagoLooks *looks, const ModifyTable *node, const List *tlist)
-{
-	const RangeTblEntry *rte = rt_fetch(linitial_int(node->resultRelations),
-										looks->stmt->rtable);
-	AnagoChange change = {.looks = looks,.node = node};
-
-	if (list_length(node->resultRelations) > 1)
-		return;
-	change.rel = table_open(rte->relid, NoLock);
-	find_old_values(&change, tlist);
-	if (node->operation == CMD_MERGE)
-	{
-		find_of_merge(&change, CMD_INSERT);
-		find_of_merge(&change, CMD_UPDATE);
-	}
-	else
-		find_of(&change, node->operation, tlist,
-				node->operation == CMD_UPDATE ? linitial(node->updateColnosLists) : NIL);
-	table_close(change.rel, NoLock);
 }

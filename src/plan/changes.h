@@ -25,17 +25,20 @@ typedef struct AnagoChange
 {
 	AnagoLooks *looks;
 	const ModifyTable *node;
-	Relation	rel;			/* the table */
+	Relation	rel;			/* the table, partitioned or not, */
+	Index		target;			/* and its range table index; 0: above level 0 */
 	CmdType		operation;		/* INSERT, UPDATE or DELETE */
 	List	   *when;			/* or NIL: all rows */
-	Node	   *ctid;			/* where the row is that is changed; or NULL */
+	Node	   *ctid;			/* where the row is that is changed; or NULL, */
+	Node	   *tableoid;		/* and in which partition; NULL: there are none */
 	Node	  **new_values;		/* what is to be in the row, */
 	Node	  **old_values;		/* and what has been */
 	bool		knows_old;		/* a look finds what stays (AnagoLooks.old_relid) */
 	int			level;			/* AnagoStepDesc.level of what refers to such rows; above
 								 * 0 old values are those of rows that are found */
-	const Bitmapset *set;		/* above 0: columns that an UPDATE sets */
+	const Bitmapset *set;		/* columns that an UPDATE sets */
 	const struct AnagoRoute *route; /* where rows go; NULL: the table has no partitions */
+	bool		moves;			/* and rows may go to others than they are in */
 } AnagoChange;
 
 /* What says which partition a new row goes to (AnagoStepDesc.routed). */
@@ -61,8 +64,11 @@ extern bool anago_find_route(AnagoRoute *route, Relation top, AnagoValue value,
  */
 extern bool anago_calls_users_function(Node *node);
 
+/* changes.c: add looks for the entries that new rows get in indexes. */
+extern void anago_find_entries(AnagoChange *change);
+
 /*
- * changes.c: find the looks of rows that `node` is to get.  `tlist` is what it gets
+ * modify.c: find the looks of rows that `node` is to get.  `tlist` is what it gets
  * of a row: Vars of OUTER_VAR are columns of the plan below.
  */
 extern void anago_find_changes(AnagoLooks *looks, const ModifyTable *node,

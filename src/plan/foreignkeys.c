@@ -469,8 +469,9 @@ anago_ask_for_keys(Query *query)
 	if (query->commandType != CMD_DELETE && query->commandType != CMD_UPDATE)
 		return;
 	rte = rt_fetch(query->resultRelation, query->rtable);
-	if (rte->rtekind != RTE_RELATION || rte->relkind != RELKIND_RELATION ||
-		has_subclass(rte->relid))
+	if (rte->rtekind != RTE_RELATION ||
+		!(rte->relkind == RELKIND_PARTITIONED_TABLE ||
+		  (rte->relkind == RELKIND_RELATION && !has_subclass(rte->relid))))
 		return;
 	rel = table_open(rte->relid, NoLock);
 	triggers = triggers_of(rel);

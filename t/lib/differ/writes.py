@@ -174,7 +174,14 @@ class Writes(Kind):
         picked = self.pick(self._span("wp.v", 19, 2), self._span("wp.id", ROWS, 50))
         return self.pick(
             f"update wp set v = v + 1 where {picked} returning tableoid::regclass, *",
-            f"update wp set k = (k + 100) % 300 where {picked}",
+            f"update wp set k = (k + {self.pick(10, 100)}) % 300 where {picked}",
+            f"update wp set k = (k + 70) % 300, note = repeat(note, {self.pick(1, 90)}) "
+            f"where {picked} returning tableoid::regclass, *",
+            f"update wp set note = repeat('p', {self.pick(30, 900)}) where {picked}",
+            f"update wp set k = {self.rng.randint(0, 300)} where k = "
+            f"{self.rng.randint(0, 300)}",
+            f"update wp set k = s.k, v = s.v from ws s where s.tid = wp.id and "
+            f"{self._sources()}",
             f"delete from wp where {picked} returning wp",
             f"select * from wp where {picked} for update",
             f"update wp set note = 's' || s.g from ws s where s.tid = wp.id and "
