@@ -58,6 +58,8 @@ char	   *anago_operators = "";
 bool		anago_pin_workers = false;
 bool		anago_residency = true;
 char	   *anago_group_inflight_reads;
+char	   *anago_group_mb_per_s;
+char	   *anago_group_reads_per_s;
 int			anago_server_inflight_reads = 0;
 int			anago_server_mb_per_s = 0;
 int			anago_server_processes = 0;
@@ -336,7 +338,23 @@ define_server_settings(void)
 							   "A list of role:name=reads and database:name=reads.",
 							   &anago_group_inflight_reads, "",
 							   PGC_SIGHUP, GUC_LIST_INPUT,
-							   anago_groups_check, anago_groups_assign, NULL);
+							   anago_group_inflight_reads_check,
+							   anago_group_inflight_reads_assign, NULL);
+
+	DefineCustomStringVariable("anago.group_mb_per_s",
+							   "Sets how many megabytes all queries of a role, or in a database, may read per second.",
+							   "A list of role:name=MB and database:name=MB; a megabyte is a million bytes.",
+							   &anago_group_mb_per_s, "",
+							   PGC_SIGHUP, GUC_LIST_INPUT,
+							   anago_group_mb_per_s_check, anago_group_mb_per_s_assign, NULL);
+
+	DefineCustomStringVariable("anago.group_reads_per_s",
+							   "Sets how many pages all queries of a role, or in a database, may read per second.",
+							   "A list of role:name=reads and database:name=reads.",
+							   &anago_group_reads_per_s, "",
+							   PGC_SIGHUP, GUC_LIST_INPUT,
+							   anago_group_reads_per_s_check,
+							   anago_group_reads_per_s_assign, NULL);
 
 	DefineCustomBoolVariable("anago.guard",
 							 "Holds queries back where transactions of other sessions become slower.",

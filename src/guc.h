@@ -98,6 +98,8 @@ extern PGDLLIMPORT char *anago_operators;
 extern PGDLLIMPORT bool anago_pin_workers;
 extern PGDLLIMPORT bool anago_residency;
 extern PGDLLIMPORT char *anago_group_inflight_reads;
+extern PGDLLIMPORT char *anago_group_mb_per_s;
+extern PGDLLIMPORT char *anago_group_reads_per_s;
 extern PGDLLIMPORT int anago_server_inflight_reads;	/* 0: no limit */
 extern PGDLLIMPORT int anago_server_mb_per_s;	/* 0: no limit */
 extern PGDLLIMPORT int anago_server_processes;	/* 0: no limit */

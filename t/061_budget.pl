@@ -333,7 +333,7 @@ configure('anago.group_inflight_reads', '');
 # There are places for so many names.
 my $said = -s $node->logfile;
 configure('anago.group_inflight_reads', map { "role:many$_=9" } 1 .. 29);
-ok($node->wait_for_log(qr/1 limits of anago.group_inflight_reads are not in force/, $said),
+ok($node->wait_for_log(qr/1 of anago.s limits of roles and databases are not in force/, $said),
 	'a name for which there is no place is spoken of');
 configure('anago.group_inflight_reads', '');
 

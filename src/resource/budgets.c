@@ -5,10 +5,11 @@
  *
  *	  budgets.c		slots, settings, who joins and leaves
  *	  take.c		taking reads and giving them back
+ *	  rate.c		reads per second
  *	  groups.c		limits of roles and databases
  *	  division.c	how limits are divided among all that want reads
  *	  level.c		how a limit is divided: a pure function
- *	  bucket.h		reads per second
+ *	  bucket.h		reads per second, in one number: pure functions
  *	  elastic.c		processes and reads that a running query gains and loses
  *	  parking.c		who of them is parked: a pure function
  *	  lease.c		what the page layer has of all budgets above it
@@ -121,6 +122,7 @@ slot_reset(AnagoSlot *slot)
 	slot->user = slot->database = InvalidOid;
 	slot->since = 0;
 	slot->due = 0;
+	memset(slot->group_due, 0, sizeof(slot->group_due));
 	slot->role_inflight = 0;
 	pg_atomic_write_u32(&slot->share, 0);
 	pg_atomic_write_u32(&slot->inflight, 0);

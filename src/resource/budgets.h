@@ -106,7 +106,8 @@ typedef struct AnagoSlot
 	Oid			database;
 	TimestampTz since;
 	int			active;			/* leases that are open; own process only */
-	uint64		due;			/* bucket.h; own process only */
+	uint64		due;			/* bucket.h; own process only: of the server's, */
+	uint64		group_due[ANAGO_GROUP_KINDS];	/* and of its groups' */
 	uint64		waits_since;	/* ns, for a first read, for want of what all have, */
 	uint64		query_waits_since;	/* and of its query's own; own process only */
 	uint32		role_inflight;	/* those in flight that count for its role's group;
@@ -221,13 +222,29 @@ typedef struct AnagoDivision
 	pg_atomic_uint32 uncounted; /* reads of those it is not divided among */
 } AnagoDivision;
 
+/*
+ * The server's limits, each of which is a setting.  All but the last of them roles and
+ * databases may have, too.
+ */
+typedef enum AnagoLimit
+{
+	ANAGO_LIMIT_INFLIGHT,		/* anago.server_inflight_reads */
+	ANAGO_LIMIT_READS_PER_S,	/* anago.server_reads_per_s */
+	ANAGO_LIMIT_MB_PER_S,		/* anago.server_mb_per_s */
+	ANAGO_LIMIT_PROCESSES,		/* anago.server_processes */
+	ANAGO_LIMITS
+} AnagoLimit;
+
+#define ANAGO_GROUP_LIMITS	ANAGO_LIMIT_PROCESSES
+
 /* A role or a database that has been given a limit. */
 typedef struct AnagoGroup
 {
 	AnagoGroupKind kind;
 	char		name[NAMEDATALEN];
-	pg_atomic_uint32 limit;		/* of reads in flight; 0: none, any more */
+	pg_atomic_uint32 limits[ANAGO_GROUP_LIMITS];	/* 0: none, any more */
 	pg_atomic_uint32 taken;
+	pg_atomic_uint64 due;		/* bucket.h */
 	AnagoDivision division;
 } AnagoGroup;
 
@@ -239,16 +256,6 @@ typedef struct AnagoGroups
 	pg_atomic_uint32 turn;		/* is another whenever they have changed */
 	AnagoGroup	groups[ANAGO_MAX_GROUPS];
 } AnagoGroups;
-
-/* The server's limits, each of which is a setting. */
-typedef enum AnagoLimit
-{
-	ANAGO_LIMIT_INFLIGHT,		/* anago.server_inflight_reads */
-	ANAGO_LIMIT_READS_PER_S,	/* anago.server_reads_per_s */
-	ANAGO_LIMIT_MB_PER_S,		/* anago.server_mb_per_s */
-	ANAGO_LIMIT_PROCESSES,		/* anago.server_processes */
-	ANAGO_LIMITS
-} AnagoLimit;
 
 /* Reads are issued in a part of each period, where the guard says so. */
 #define ANAGO_DUTY_PERIOD_US	20000
@@ -466,5 +473,15 @@ extern int	anago_slot_wait(AnagoShortage *shortage);
 
 /* What it may have in flight now. */
 extern int	anago_slot_allowed(void);
+
+/*
+ * rate.c: of `want` reads, how many may be issued, by all reads per second that it
+ * keeps within; and the milliseconds until there may be one.
+ */
+extern int	anago_rate_take(int want, uint64 now);
+extern int	anago_rate_wait(uint64 now);
+
+/* A read was done, whether it might be or not. */
+extern void anago_rate_count(void);
 
 #endif							/* ANAGO_BUDGETS_H */

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * division.c
- *	  How the limits of reads in flight are divided just now.  See budgets.h.
+ *	  How the limits of reads are divided just now.  See budgets.h.
  *
  * Whoever is about to read and finds the level too old looks at all slots, and leaves
  * what follows for all.
@@ -93,7 +93,7 @@ wants_within(AnagoSlot *slot, int kinds)
 		double		level;
 		double		weight;
 
-		if (anago_group_limit(group) == 0)
+		if (anago_group_inflight(group) == 0)
 			continue;
 		level = anago_read_double(&group->division.level);
 		weight = weight_in(&group->division, slot);
@@ -178,12 +178,11 @@ divide_groups(AnagoGroupKind kind, Claims *all)
 	for (int i = 0; i < n; i++)
 	{
 		AnagoGroup *group = &anago_budgets->groups.groups[i];
-		int			limit = (int) pg_atomic_read_u32(&group->limit);
 
-		if (group->kind != kind || limit == 0)
+		if (group->kind != kind || !anago_group_is_limited(group))
 			continue;
 		gather_claims(&(Among) {.group = group, .within = kind}, all);
-		divide(&group->division, limit, all);
+		divide(&group->division, anago_group_inflight(group), all);
 	}
 }
 

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * groups.c
- *	  Limits of reads in flight of roles and databases.  See groups.h.
+ *	  Limits of roles and databases.  See groups.h.
  *
  *-------------------------------------------------------------------------
  */
@@ -23,8 +23,19 @@
 
 static const char *const kind_names[ANAGO_GROUP_KINDS] = {"role", "database"};
 
-/* The latest that was assigned. */
-static const AnagoGroupLimits *assigned = NULL;
+/* A setting that is a list of limits. */
+typedef struct Setting
+{
+	const char *unit;
+	int			most;
+	const AnagoGroupLimits *assigned;	/* the latest */
+} Setting;
+
+static Setting settings[ANAGO_GROUP_LIMITS] = {
+	[ANAGO_LIMIT_INFLIGHT] = {"reads", ANAGO_MAX_SERVER_INFLIGHT},
+	[ANAGO_LIMIT_READS_PER_S] = {"reads", ANAGO_MAX_SERVER_RATE},
+	[ANAGO_LIMIT_MB_PER_S] = {"MB", ANAGO_MAX_SERVER_MB}
+};
 
 /* The latest name that was looked up, */
 static Oid	known_user = InvalidOid;
@@ -34,7 +45,14 @@ static NameData known_role;
 static NameData known[ANAGO_GROUP_KINDS];
 static uint32 known_turn;
 
-/* ---- the setting ---- */
+/* ---- the settings ---- */
+
+/* What is read of one of them. */
+typedef struct Reading
+{
+	const Setting *setting;
+	AnagoGroupLimits *limits;
+} Reading;
 
 static bool
 read_kind(const char *element, const char *colon, AnagoGroupKind *kind)
@@ -50,15 +68,14 @@ read_kind(const char *element, const char *colon, AnagoGroupKind *kind)
 }
 
 static bool
-read_limit(const char *digits, int *limit)
+read_limit(const Setting *setting, const char *digits, int *limit)
 {
-	return parse_int(digits, limit, 0, NULL) && *limit >= 1 &&
-		*limit <= ANAGO_MAX_SERVER_INFLIGHT;
+	return parse_int(digits, limit, 0, NULL) && *limit >= 1 && *limit <= setting->most;
 }
 
 /* kind:name=limit */
 static bool
-read_element(const char *element, AnagoGroupLimit *limit)
+read_element(const Setting *setting, const char *element, AnagoGroupLimit *limit)
 {
 	const char *colon = strchr(element, ':');
 	const char *equals = strrchr(element, '=');
@@ -66,8 +83,8 @@ read_element(const char *element, AnagoGroupLimit *limit)
 	if (colon == NULL || equals == NULL || equals <= colon + 1 ||
 		equals - colon > NAMEDATALEN)
 	{
-		GUC_check_errdetail("\"%s\" is not of the form \"role:name=reads\" or \"database:name=reads\".",
-							element);
+		GUC_check_errdetail("\"%s\" is not of the form \"role:name=%s\" or \"database:name=%s\".",
+							element, setting->unit, setting->unit);
 		return false;
 	}
 	if (!read_kind(element, colon, &limit->kind))
@@ -76,10 +93,10 @@ read_element(const char *element, AnagoGroupLimit *limit)
 							(int) (colon - element), element);
 		return false;
 	}
-	if (!read_limit(equals + 1, &limit->limit))
+	if (!read_limit(setting, equals + 1, &limit->limit))
 	{
-		GUC_check_errdetail("\"%s\" is no number of reads from 1 to %d.",
-							equals + 1, ANAGO_MAX_SERVER_INFLIGHT);
+		GUC_check_errdetail("\"%s\" is no number of %s from 1 to %d.",
+							equals + 1, setting->unit, setting->most);
 		return false;
 	}
 	memset(limit->name, 0, NAMEDATALEN);
@@ -96,14 +113,15 @@ is_same(AnagoGroupKind kind, const char *name, const AnagoGroupLimit *limit)
 static bool
 add_element(void *to, const char *element)
 {
-	AnagoGroupLimits *limits = to;
+	Reading    *reading = to;
+	AnagoGroupLimits *limits = reading->limits;
 
 	if (limits->n == ANAGO_MAX_GROUPS)
 	{
 		GUC_check_errdetail("There may be %d limits at most.", ANAGO_MAX_GROUPS);
 		return false;
 	}
-	if (!read_element(element, &limits->limits[limits->n]))
+	if (!read_element(reading->setting, element, &limits->limits[limits->n]))
 		return false;
 	for (int i = 0; i < limits->n; i++)
 		if (is_same(limits->limits[i].kind, limits->limits[i].name,
@@ -116,15 +134,15 @@ add_element(void *to, const char *element)
 	return true;
 }
 
-bool
-anago_groups_check(char **newval, void **extra, GucSource source)
+static bool
+check(AnagoLimit which, const char *newval, void **extra)
 {
 	AnagoGroupLimits *limits = ANAGO_GUC_MALLOC(sizeof(AnagoGroupLimits));
 
 	if (limits == NULL)
 		return false;
 	limits->n = 0;
-	if (!anago_guclist_read(*newval, add_element, limits))
+	if (!anago_guclist_read(newval, add_element, &(Reading) {&settings[which], limits}))
 	{
 		ANAGO_GUC_FREE(limits);
 		return false;
@@ -133,11 +151,47 @@ anago_groups_check(char **newval, void **extra, GucSource source)
 	return true;
 }
 
-void
-anago_groups_assign(const char *newval, void *extra)
+static void
+assign(AnagoLimit which, void *extra)
 {
-	assigned = extra;
+	settings[which].assigned = extra;
 	anago_budgets_groups_assigned();
+}
+
+bool
+anago_group_inflight_reads_check(char **newval, void **extra, GucSource source)
+{
+	return check(ANAGO_LIMIT_INFLIGHT, *newval, extra);
+}
+
+bool
+anago_group_reads_per_s_check(char **newval, void **extra, GucSource source)
+{
+	return check(ANAGO_LIMIT_READS_PER_S, *newval, extra);
+}
+
+bool
+anago_group_mb_per_s_check(char **newval, void **extra, GucSource source)
+{
+	return check(ANAGO_LIMIT_MB_PER_S, *newval, extra);
+}
+
+void
+anago_group_inflight_reads_assign(const char *newval, void *extra)
+{
+	assign(ANAGO_LIMIT_INFLIGHT, extra);
+}
+
+void
+anago_group_reads_per_s_assign(const char *newval, void *extra)
+{
+	assign(ANAGO_LIMIT_READS_PER_S, extra);
+}
+
+void
+anago_group_mb_per_s_assign(const char *newval, void *extra)
+{
+	assign(ANAGO_LIMIT_MB_PER_S, extra);
 }
 
 /* ---- the memory ---- */
@@ -154,20 +208,25 @@ anago_groups_fill(AnagoGroups *groups)
 		AnagoGroup *group = &groups->groups[i];
 
 		memset(group, 0, sizeof(AnagoGroup));
-		pg_atomic_init_u32(&group->limit, 0);
+		for (int which = 0; which < ANAGO_GROUP_LIMITS; which++)
+			pg_atomic_init_u32(&group->limits[which], 0);
 		pg_atomic_init_u32(&group->taken, 0);
+		pg_atomic_init_u64(&group->due, 0);
 		anago_division_init(&group->division, 0);
 	}
 	anago_groups_set(groups);
 }
 
-static const AnagoGroupLimit *
-find_limit(AnagoGroup *group)
+/* What a setting has of it; 0: nothing. */
+static int
+limit_of(AnagoGroup *group, AnagoLimit which)
 {
+	const AnagoGroupLimits *assigned = settings[which].assigned;
+
 	for (int i = 0; assigned != NULL && i < assigned->n; i++)
 		if (is_same(group->kind, group->name, &assigned->limits[i]))
-			return &assigned->limits[i];
-	return NULL;
+			return assigned->limits[i].limit;
+	return 0;
 }
 
 static AnagoGroup *
@@ -182,24 +241,34 @@ find_group(AnagoGroups *groups, AnagoGroupKind kind, const char *name)
 	return NULL;
 }
 
-/* Every process of the server is told of a new setting, most of them after others. */
+/* Has each name that a setting has a place? */
+static bool
+have_places(AnagoGroups *groups, const AnagoGroupLimits *assigned)
+{
+	for (int i = 0; assigned != NULL && i < assigned->n; i++)
+		if (find_group(groups, assigned->limits[i].kind, assigned->limits[i].name) == NULL)
+			return false;
+	return true;
+}
+
+/* Every process of the server is told of new settings, most of them after others. */
 static bool
 is_set(AnagoGroups *groups)
 {
 	int			n = (int) pg_atomic_read_u32(&groups->n);
-	int			limited = 0;
 
 	pg_read_barrier();
-	for (int i = 0; i < n; i++)
+	for (int which = 0; which < ANAGO_GROUP_LIMITS; which++)
 	{
-		const AnagoGroupLimit *limit = find_limit(&groups->groups[i]);
-
-		if (anago_group_limit(&groups->groups[i]) != (limit != NULL ? limit->limit : 0))
+		for (int i = 0; i < n; i++)
+			if (anago_group_limit(&groups->groups[i], which) !=
+				limit_of(&groups->groups[i], which))
+				return false;
+		/* (those without a place are known) */
+		if (n < ANAGO_MAX_GROUPS && !have_places(groups, settings[which].assigned))
 			return false;
-		limited += limit != NULL;
 	}
-	/* (those without a place are known) */
-	return n == ANAGO_MAX_GROUPS || limited == (assigned != NULL ? assigned->n : 0);
+	return true;
 }
 
 /* A place for a new one, or none. */
@@ -220,29 +289,50 @@ add_group(AnagoGroups *groups, const AnagoGroupLimit *limit)
 
 /* Returns how many have found no place. */
 static int
+make_places(AnagoGroups *groups, const AnagoGroupLimits *assigned)
+{
+	int			without = 0;
+
+	for (int i = 0; assigned != NULL && i < assigned->n; i++)
+	{
+		const AnagoGroupLimit *limit = &assigned->limits[i];
+
+		if (find_group(groups, limit->kind, limit->name) == NULL &&
+			add_group(groups, limit) == NULL)
+			without++;
+	}
+	return without;
+}
+
+static void
+set_limit(AnagoGroup *group, AnagoLimit which)
+{
+	int			limit = limit_of(group, which);
+
+	if (limit == anago_group_limit(group, which))
+		return;
+	/* what was taken ahead at a low rate is not to be waited for at a higher one */
+	if (which == ANAGO_LIMIT_INFLIGHT)
+		anago_division_init(&group->division, limit);
+	else
+		pg_atomic_write_u64(&group->due, 0);
+	pg_atomic_write_u32(&group->limits[which], limit);
+}
+
+/* The same. */
+static int
 set_all(AnagoGroups *groups)
 {
 	int			without = 0;
 	int			limited = 0;
 
+	for (int which = 0; which < ANAGO_GROUP_LIMITS; which++)
+		without += make_places(groups, settings[which].assigned);
 	for (int i = 0; i < (int) pg_atomic_read_u32(&groups->n); i++)
-		if (find_limit(&groups->groups[i]) == NULL)
-			pg_atomic_write_u32(&groups->groups[i].limit, 0);
-	for (int i = 0; assigned != NULL && i < assigned->n; i++)
 	{
-		const AnagoGroupLimit *limit = &assigned->limits[i];
-		AnagoGroup *group = find_group(groups, limit->kind, limit->name);
-
-		if (group == NULL)
-			group = add_group(groups, limit);
-		if (group != NULL)
-		{
-			anago_division_init(&group->division, limit->limit);
-			pg_atomic_write_u32(&group->limit, limit->limit);
-			limited++;
-		}
-		else
-			without++;
+		for (int which = 0; which < ANAGO_GROUP_LIMITS; which++)
+			set_limit(&groups->groups[i], which);
+		limited += anago_group_is_limited(&groups->groups[i]);
 	}
 	pg_atomic_write_u32(&groups->limited, limited);
 	pg_atomic_fetch_add_u32(&groups->turn, 1);
@@ -262,8 +352,8 @@ anago_groups_set(AnagoGroups *groups)
 	if (without > 0)
 		ereport(LOG,
 				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
-				 errmsg("%d limits of anago.group_inflight_reads are not in force", without),
-				 errdetail("%d roles and databases have been named in it since the server started.",
+				 errmsg("%d of anago's limits of roles and databases are not in force", without),
+				 errdetail("%d roles and databases have been named in settings since the server started.",
 						   ANAGO_MAX_GROUPS),
 				 errhint("Restart the server.")));
 }

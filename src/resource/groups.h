@@ -1,12 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * groups.h
- *	  Limits of reads in flight of roles and databases: anago.group_inflight_reads.
+ *	  Limits of roles and databases: anago.group_inflight_reads, and the same with
+ *	  reads_per_s and mb_per_s.
  *
  *		role:reports=32, database:dwh=64
  *
  * Each is a cap of what all queries of that role, or in that database, have in flight
- * together, within the server's own limit, and is divided among them as that is.  A
+ * or read per second together, within the server's own limit, and is divided among them
+ * as that is.  A
  * query is of two groups at most, its role's and its database's.  A process that has
  * open queries of several roles is of the group of the one that it runs; what others
  * have in flight counts for nobody's role meanwhile.
@@ -32,7 +34,7 @@ typedef struct AnagoGroupLimit
 {
 	AnagoGroupKind kind;
 	char		name[NAMEDATALEN];
-	int			limit;			/* reads in flight, at least 1 */
+	int			limit;			/* at least 1 */
 } AnagoGroupLimit;
 
 typedef struct AnagoGroupLimits
@@ -41,8 +43,12 @@ typedef struct AnagoGroupLimits
 	AnagoGroupLimit limits[ANAGO_MAX_GROUPS];
 } AnagoGroupLimits;
 
-extern bool anago_groups_check(char **newval, void **extra, GucSource source);
-extern void anago_groups_assign(const char *newval, void *extra);
+extern bool anago_group_inflight_reads_check(char **newval, void **extra, GucSource source);
+extern bool anago_group_reads_per_s_check(char **newval, void **extra, GucSource source);
+extern bool anago_group_mb_per_s_check(char **newval, void **extra, GucSource source);
+extern void anago_group_inflight_reads_assign(const char *newval, void *extra);
+extern void anago_group_reads_per_s_assign(const char *newval, void *extra);
+extern void anago_group_mb_per_s_assign(const char *newval, void *extra);
 
 /* What a role is called.  May look up catalogs. */
 extern void anago_groups_name_role(Oid user, NameData *role);
@@ -62,10 +68,26 @@ anago_group(AnagoGroupKind kind)
 	return number > 0 ? &anago_budgets->groups.groups[number - 1] : NULL;
 }
 
+/* 0: none */
 static inline int
-anago_group_limit(AnagoGroup *group)
+anago_group_limit(AnagoGroup *group, AnagoLimit which)
 {
-	return group != NULL ? (int) pg_atomic_read_u32(&group->limit) : 0;
+	return group != NULL ? (int) pg_atomic_read_u32(&group->limits[which]) : 0;
+}
+
+static inline int
+anago_group_inflight(AnagoGroup *group)
+{
+	return anago_group_limit(group, ANAGO_LIMIT_INFLIGHT);
+}
+
+static inline bool
+anago_group_is_limited(AnagoGroup *group)
+{
+	for (int which = 0; which < ANAGO_GROUP_LIMITS; which++)
+		if (anago_group_limit(group, which) > 0)
+			return true;
+	return false;
 }
 
 #endif							/* ANAGO_GROUPS_H */

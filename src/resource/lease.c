@@ -243,8 +243,12 @@ void
 anago_lease_in_place(AnagoLease *lease)
 {
 	AnagoShortage shortage;
-	int			ms = anago_slot_in_place(&shortage);
+	int			ms;
 
+	if (!anago_budgets_limited())
+		return;
+	act_for(lease);
+	ms = anago_slot_in_place(&shortage);
 	if (ms == 0)
 		return;
 	while (ms > 0)

@@ -5,7 +5,7 @@
  *
  * What a process is granted is the least of what it wants, what its query's own limit
  * has left (elastic.h), what its groups' have (groups.h), what the level allows it, what
- * the server's bound has left, and what reads per second have.
+ * the server's bound has left, and what reads per second have (rate.c).
  *
  *-------------------------------------------------------------------------
  */
@@ -16,7 +16,6 @@
 #include "miscadmin.h"
 #include "portability/instr_time.h"
 
-#include "resource/bucket.h"
 #include "resource/budgets.h"
 #include "resource/elastic.h"
 #include "resource/groups.h"
@@ -43,10 +42,10 @@ least_of_groups(int allowed)
 	{
 		AnagoGroup *group = anago_group(kind);
 
-		if (anago_group_limit(group) > 0)
+		if (anago_group_inflight(group) > 0)
 		{
 			int			of_group = anago_division_allows(&group->division);
-			int			limit = anago_group_limit(group);
+			int			limit = anago_group_inflight(group);
 
 			allowed = Min(allowed, of_group);
 			allowed = limit > 0 ? Min(allowed, limit) : allowed;
@@ -283,88 +282,20 @@ take_of_groups(int want, int held, uint64 now)
 	{
 		AnagoGroup *group = anago_group(kind);
 
-		if (anago_group_limit(group) > 0)
+		if (anago_group_inflight(group) > 0)
 			want = take_inflight(&group->division, group_account(kind), want, held, now,
 								 &taken);
 	}
 	return want;
 }
 
-/* ---- reads per second ---- */
-
-/* In reads, each of which is of one block; 0: there is no limit. */
-static double
-rate_limit(void)
-{
-	double		reads = anago_budgets_limit(ANAGO_LIMIT_READS_PER_S);
-	double		bytes = anago_budgets_limit(ANAGO_LIMIT_MB_PER_S) * 1e6;
-
-	return reads > 0 && (bytes == 0 || reads * BLCKSZ <= bytes) ? reads : bytes / BLCKSZ;
-}
-
-/* This process's part of the rate. */
-static double
-own_rate(double per_second)
-{
-	double		shares = anago_read_double(&anago_budgets->all.shares);
-	double		share = anago_slot_share(anago_slot);
-
-	return per_second * Min(share / Max(shares, share), 1.0);
-}
-
-/* Of this process's own bucket, at its part of the rate as it is now. */
-static uint64
-own_due(uint64 now, double rate)
-{
-	anago_slot->due = anago_bucket_within(anago_slot->due, now, rate);
-	return anago_slot->due;
-}
-
-/*
- * Of `want`, what this process's own part has, and of what others leave over: the
- * upper half of the common bucket.
- */
-static int
-take_tokens(double per_second, int want, uint64 now)
-{
-	uint64		due = pg_atomic_read_u64(&anago_budgets->due);
-	double		rate = own_rate(per_second);
-	int			half = (int) (per_second * (ANAGO_BURST_NS / 2e9));
-	int			mine = anago_bucket_has(own_due(now, rate), now, rate, want);
-	int			n;
-
-	do
-	{
-		int			common = anago_bucket_has(due, now, per_second, INT_MAX);
-
-		n = Min(Max(mine, Min(common - half, want)), common);
-		if (n <= 0)
-			return 0;
-	} while (!pg_atomic_compare_exchange_u64(&anago_budgets->due, &due,
-											 anago_bucket_take(due, now, per_second, n)));
-	anago_slot->due = anago_bucket_take(anago_slot->due, now, rate, Min(n, mine));
-	return n;
-}
-
-/* Milliseconds until there may be a token again; 0: there is one. */
-static int
-wait_for_token(double per_second, uint64 now)
-{
-	double		rate = own_rate(per_second);
-	uint64		mine = anago_bucket_wait(own_due(now, rate), now, rate);
-	uint64		common = anago_bucket_wait(pg_atomic_read_u64(&anago_budgets->due),
-										   now, per_second);
-	uint64		wait = Max(mine, common);
-
-	return wait == 0 ? 0 : (int) Min(wait / MS_IN_NS + 1, ANAGO_STARVED_MS);
-}
+/* ---- waiting ---- */
 
 int
 anago_slot_wait(AnagoShortage *shortage)
 {
-	double		per_second = rate_limit();
 	uint64		now;
-	int			limit;
+	int			for_rate;
 	int			ms;
 
 	*shortage = ANAGO_SHORT_OF_BUDGET;
@@ -372,47 +303,17 @@ anago_slot_wait(AnagoShortage *shortage)
 		return 0;
 	now = anago_budgets_now();
 	ms = wait_for_duty(now);
-	if (per_second > 0)
-	{
-		int			for_token;
-
-		/* others may have come or gone, and all that are left may be waiting here */
-		(void) anago_division(now, &limit);
-		for_token = wait_for_token(per_second, now);
-		if (for_token > ms)
-		{
-			ms = for_token;
-			*shortage = ANAGO_SHORT_OF_RATE;
-		}
-	}
-	return ms;
-}
-
-/* Takes a token, whether there is one or not. */
-static void
-count_in_place(double per_second)
-{
-	uint64		now = anago_budgets_now();
-	double		rate;
-	uint64		due;
-	int			limit;
-
-	(void) anago_division(now, &limit);
-	due = pg_atomic_read_u64(&anago_budgets->due);
-	while (!pg_atomic_compare_exchange_u64(&anago_budgets->due, &due,
-										   anago_bucket_take(due, now, per_second, 1)))
-		;
-	rate = own_rate(per_second);
-	anago_slot->due = anago_bucket_take(own_due(now, rate), now, rate, 1);
+	for_rate = anago_rate_wait(now);
+	if (for_rate <= ms)
+		return ms;
+	*shortage = ANAGO_SHORT_OF_RATE;
+	return for_rate;
 }
 
 int
 anago_slot_in_place(AnagoShortage *shortage)
 {
-	double		per_second = rate_limit();
-
-	if (per_second > 0)
-		count_in_place(per_second);
+	anago_rate_count();
 	return anago_slot_wait(shortage);
 }
 
@@ -450,11 +351,10 @@ take_of_query(int want, int held, uint64 now)
 	return n;
 }
 
-/* Within those of all: its groups', the server's, and reads per second. */
+/* Within those of all: of its groups and the server, and of reads per second. */
 static int
 take_of_all(int want, int held, uint64 now, AnagoShortage *shortage)
 {
-	double		per_second = rate_limit();
 	int			limit;
 	AnagoDivision *division = anago_division(now, &limit);
 	int			n;
@@ -464,12 +364,10 @@ take_of_all(int want, int held, uint64 now, AnagoShortage *shortage)
 		n = take_of_server(division, n, held, now);
 	note_wait(&anago_slot->waits_since, n, now);
 	*shortage = ANAGO_SHORT_OF_BUDGET;
-	if (n > 0 && per_second > 0)
-	{
-		n = take_tokens(per_second, n, now);
-		*shortage = ANAGO_SHORT_OF_RATE;
-	}
-	return n;
+	if (n == 0)
+		return 0;
+	*shortage = ANAGO_SHORT_OF_RATE;
+	return anago_rate_take(n, now);
 }
 
 /* While there is some limit. */
