@@ -415,7 +415,10 @@ find_query(int pid, uint64 *control)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
 				 errmsg("process %d is no session or parallel worker of this server", pid)));
-	leader = proc->lockGroupLeader != NULL ? proc->lockGroupLeader : proc;
+	/* (read once: a worker may be about to leave its group) */
+	leader = *(PGPROC *volatile *) &proc->lockGroupLeader;
+	if (leader == NULL)
+		leader = proc;
 	check_privilege(leader);
 	check_possible();
 	slot = &anago_budgets->slots[anago_slot_of(leader)];
