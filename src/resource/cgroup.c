@@ -159,40 +159,40 @@ hand_down_cpu(void)
 }
 
 static bool
-make_folders(void)
+make_folder(int class, const char *path)
 {
-	char		path[MAXPGPATH];
 	struct stat group;
 
-	for (int class = 0; class < ANAGO_HTAL_CLASSES; class++)
+	if ((mkdir(path, 0755) != 0 && errno != EEXIST) || stat(path, &group) != 0)
 	{
-		if (folders[class] == NULL)
-			continue;
-		path_of(path, -1, folders[class]);
-		if ((mkdir(path, 0755) == 0 || errno == EEXIST) && stat(path, &group) == 0)
-		{
-			inodes[class] = group.st_ino;
-			continue;
-		}
 		say_refused(path);
 		return false;
 	}
+	inodes[class] = group.st_ino;
 	return true;
 }
 
-/* Others may have removed them, and made them anew: without quotas and processes. */
+/* Others may have removed it, and made it anew: without a quota and processes. */
 static bool
-are_still_there(void)
+is_still_there(int class, const char *path)
+{
+	struct stat group;
+
+	return stat(path, &group) == 0 && group.st_ino == inodes[class];
+}
+
+/* Until it is false for one. */
+static bool
+for_all_folders(bool (*is_right) (int class, const char *path))
 {
 	char		path[MAXPGPATH];
-	struct stat group;
 
 	for (int class = 0; class < ANAGO_HTAL_CLASSES; class++)
 	{
 		if (folders[class] == NULL)
 			continue;
 		path_of(path, -1, folders[class]);
-		if (stat(path, &group) != 0 || group.st_ino != inodes[class])
+		if (!is_right(class, path))
 			return false;
 	}
 	return true;
@@ -221,10 +221,11 @@ static bool
 keep_directory(void)
 {
 	if (directory[0] != '\0' && strcmp(directory, anago_balancer_cgroup) == 0 &&
-		are_still_there())
+		for_all_folders(is_still_there))
 		return true;
 	end_cgroup();
-	if (anago_balancer_cgroup[0] == '\0' || !hand_down_cpu() || !make_folders())
+	if (anago_balancer_cgroup[0] == '\0' || !hand_down_cpu() ||
+		!for_all_folders(make_folder))
 		return false;
 	strlcpy(directory, anago_balancer_cgroup, sizeof(directory));
 	return true;
