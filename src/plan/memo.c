@@ -22,6 +22,7 @@
 #include "utils/spccache.h"
 
 #include "plan/memo.h"
+#include "survey/survey.h"
 
 typedef struct KeptMemo
 {
@@ -37,6 +38,7 @@ void
 anago_begin_planning(void)
 {
 	planning_number++;
+	anago_survey_begin();
 }
 
 uint64

@@ -10,6 +10,7 @@
  *		position.c	places in a B-tree, and how much is between two
  *		resident.c	what share of a table or index is cached
  *		guard.c		look at pages without raising errors
+ *		clock.c		the moment at which a survey is asked
  *		show.c		SQL functions that show all that
  *
  * Leaves are picked at even distances in the file, one at a random place of
@@ -487,7 +488,7 @@ is_fresh(const IndexSample *sample, BlockNumber nblocks)
 {
 	return !sample->stale && sample->pages_allowed == anago_dive_pages &&
 		fabs((double) nblocks - sample->nblocks) <= sample->nblocks * KEEP_GROWTH &&
-		!TimestampDifferenceExceeds(sample->at, GetCurrentTimestamp(), KEEP_MS);
+		!TimestampDifferenceExceeds(sample->at, anago_survey_now(), KEEP_MS);
 }
 
 /* The sample of an index, with no leaves if nothing could be seen. */
@@ -508,7 +509,7 @@ find_sample(Oid indexoid, BlockNumber nblocks)
 	sample->indexoid = indexoid;
 	sample->pages_allowed = anago_dive_pages;
 	sample->nblocks = nblocks;
-	sample->at = GetCurrentTimestamp();
+	sample->at = anago_survey_now();
 	if (!anago_guarded_look(indexoid, take_sample, sample))
 		sample->nleaves = 0;
 	return sample;

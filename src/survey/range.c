@@ -237,7 +237,7 @@ is_answer_to(const Answer *answer, const Answer *key)
 {
 	return is_same(&answer->question, &key->question) && answer->size == key->size &&
 		memcmp(answer->range, key->range, key->size) == 0 &&
-		!TimestampDifferenceExceeds(answer->at, GetCurrentTimestamp(), KEEP_MS);
+		!TimestampDifferenceExceeds(answer->at, anago_survey_now(), KEEP_MS);
 }
 
 /* --- the questions --- */
@@ -271,7 +271,7 @@ ask(const Question *question, const AnagoIndexRange *range, double *answer)
 	if (!look_up(question, range, answer))
 		return false;
 	key.is = *answer;
-	key.at = GetCurrentTimestamp();
+	key.at = anago_survey_now();
 	*place_of(&key) = key;
 	return true;
 }

@@ -26,9 +26,10 @@
 #include <sys/syscall.h>
 #endif
 
+#include "common/hashfn.h"
 #include "common/pg_prng.h"
 #include "storage/fd.h"
-#include "utils/hsearch.h"
+#include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/relcache.h"
 #include "utils/timestamp.h"
@@ -48,11 +49,23 @@
 typedef struct ResidentShare
 {
 	Oid			relid;			/* hash key */
+	char		status;			/* simplehash's */
 	TimestampTz at;
 	double		share;
 } ResidentShare;
 
-static HTAB *shares = NULL;
+#define SH_PREFIX		kept
+#define SH_ELEMENT_TYPE ResidentShare
+#define SH_KEY_TYPE		Oid
+#define SH_KEY			relid
+#define SH_HASH_KEY(tb, key)	murmurhash32(key)
+#define SH_EQUAL(tb, a, b)		((a) == (b))
+#define SH_SCOPE		static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
+static kept_hash *shares = NULL;
 
 /* --- the kernel --- */
 
@@ -181,36 +194,52 @@ look(Oid relid, BlockNumber pages)
 	return (double) resident / (STRETCHES * IN_STRETCH);
 }
 
+/* What is known of a relation; NULL: nothing, or it is too old. */
+static const ResidentShare *
+find_kept(Oid relid)
+{
+	const ResidentShare *known = shares == NULL ? NULL : kept_lookup(shares, relid);
+
+	return known != NULL &&
+		!TimestampDifferenceExceeds(known->at, anago_survey_now(), KEEP_MS) ?
+		known : NULL;
+}
+
+static void
+keep(Oid relid, double share)
+{
+	ResidentShare *known;
+	bool		found;
+
+	if (shares == NULL)
+		shares = kept_create(TopMemoryContext, 64, NULL);
+	else if (shares->members >= KEEP_RELATIONS)
+		kept_reset(shares);
+	known = kept_insert(shares, relid, &found);
+	known->at = anago_survey_now();
+	known->share = share;
+}
+
+bool
+anago_survey_kept(Oid relid, double *share)
+{
+	const ResidentShare *known = find_kept(relid);
+
+	if (known != NULL)
+		*share = known->share;
+	return known != NULL;
+}
+
 double
 anago_survey_resident(Oid relid, BlockNumber pages)
 {
-	TimestampTz now = GetCurrentTimestamp();
-	ResidentShare *known;
 	double		share;
 
 	if (pages == 0)
 		return 0;
-	if (shares != NULL && hash_get_num_entries(shares) >= KEEP_RELATIONS)
-	{
-		hash_destroy(shares);
-		shares = NULL;
-	}
-	if (shares == NULL)
-	{
-		HASHCTL		ctl;
-
-		ctl.keysize = sizeof(Oid);
-		ctl.entrysize = sizeof(ResidentShare);
-		shares = hash_create("anago resident shares", 64, &ctl,
-							 HASH_ELEM | HASH_BLOBS);
-	}
-	known = hash_search(shares, &relid, HASH_FIND, NULL);
-	if (known != NULL && !TimestampDifferenceExceeds(known->at, now, KEEP_MS))
-		return known->share;
-
+	if (anago_survey_kept(relid, &share))
+		return share;
 	share = look(relid, pages);
-	known = hash_search(shares, &relid, HASH_ENTER, NULL);
-	known->at = now;
-	known->share = share;
+	keep(relid, share);
 	return share;
 }

@@ -62,6 +62,7 @@ anago_index_groups(PG_FUNCTION_ARGS)
 
 	InitMaterializedSRF(fcinfo, 0);
 	nblocks = RelationGetNumberOfBlocks(rel);
+	anago_survey_begin();
 	for (int k = 1; k <= IndexRelationGetNumberOfKeyAttributes(rel); k++)
 	{
 		AnagoGroups groups;
@@ -94,6 +95,7 @@ anago_resident(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("\"%s\" has no storage that can be looked at",
 						RelationGetRelationName(rel))));
+	anago_survey_begin();
 	share = anago_survey_resident(RelationGetRelid(rel),
 								  RelationGetNumberOfBlocks(rel));
 	relation_close(rel, AccessShareLock);

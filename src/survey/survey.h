@@ -20,6 +20,7 @@
 
 #include "postgres.h"
 
+#include "datatype/timestamp.h"
 #include "storage/block.h"
 
 /*
@@ -84,5 +85,16 @@ extern bool anago_survey_head(Oid indexoid, BlockNumber nblocks,
  * temporary tables.
  */
 extern double anago_survey_resident(Oid relid, BlockNumber pages);
+
+/* The same, if it has been looked up lately; false: not. */
+extern bool anago_survey_kept(Oid relid, double *share);
+
+/*
+ * The age of what is kept is taken at one moment for all that is asked while a query
+ * is planned, as to ask for the time takes longer than to find an answer.  Each
+ * planning begins with another one.
+ */
+extern void anago_survey_begin(void);
+extern TimestampTz anago_survey_now(void);
 
 #endif							/* ANAGO_SURVEY_H */
