@@ -44,6 +44,7 @@ typedef struct PlaceCxt
 	List	   *limited;		/* plans of which a LIMIT wants few rows */
 	int			last_id;		/* greatest plan_node_id */
 	bool		changes;		/* some node changes rows */
+	bool		loops;			/* some nested loop hands parameters on */
 	bool		may_cut;		/* scans may be cut for the sake of subqueries */
 	bool		correlated;		/* there may be correlated ones */
 	bool		knows_outside;	/* the next is known: */
@@ -68,8 +69,6 @@ static void visit_below(Plan *plan, VisitPlan visit, PlaceCxt *cxt);
 static Plan *
 visit_plan(Plan *plan, VisitPlan visit, PlaceCxt *cxt)
 {
-	if (plan == NULL)
-		return NULL;
 	visit_below(plan, visit, cxt);
 	return visit(plan, cxt);
 }
@@ -80,7 +79,8 @@ visit_all(List *plans, VisitPlan visit, PlaceCxt *cxt)
 	ListCell   *lc;
 
 	foreach(lc, plans)
-		lfirst(lc) = visit_plan(lfirst(lc), visit, cxt);
+		if (lfirst(lc) != NULL)
+			lfirst(lc) = visit_plan(lfirst(lc), visit, cxt);
 }
 
 /*
@@ -102,8 +102,10 @@ visit_inner(Plan *plan, VisitPlan visit, PlaceCxt *cxt)
 static void
 visit_below(Plan *plan, VisitPlan visit, PlaceCxt *cxt)
 {
-	outerPlan(plan) = visit_plan(outerPlan(plan), visit, cxt);
-	visit_inner(plan, visit, cxt);
+	if (outerPlan(plan) != NULL)
+		outerPlan(plan) = visit_plan(outerPlan(plan), visit, cxt);
+	if (innerPlan(plan) != NULL)
+		visit_inner(plan, visit, cxt);
 	switch (nodeTag(plan))
 	{
 		case T_Append:
@@ -260,6 +262,7 @@ see_node(Plan *plan, PlaceCxt *cxt)
 	{
 		ListCell   *lc;
 
+		cxt->loops |= ((NestLoop *) plan)->nestParams != NIL;
 		foreach(lc, ((NestLoop *) plan)->nestParams)
 			cxt->of_rows = bms_add_member(cxt->of_rows,
 										  lfirst_node(NestLoopParam, lc)->paramno);
@@ -567,6 +570,8 @@ anago_place_looks(PlannedStmt *stmt, bool may_cut)
 	cxt.correlated = list_length(stmt->subplans) > cxt.ninitplans;
 	if (cxt.correlated)
 		visit_stmt(see_expressions, &cxt);
-	visit_stmt(place_at, &cxt);
+	if (cxt.loops || cxt.changes ||
+		(cxt.may_cut && (cxt.correlated || stores_outside(&cxt))))
+		visit_stmt(place_at, &cxt);
 	place_on_top(&cxt);
 }

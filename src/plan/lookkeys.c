@@ -277,6 +277,22 @@ is_cold(Relation rel, BlockNumber pages)
 		1.0 - anago_survey_resident(RelationGetRelid(rel), pages) > COLD_SHARE;
 }
 
+/* Is it known already that they would not? */
+static bool
+is_known_cached(Oid relid)
+{
+	double		share;
+
+	return anago_survey_kept(relid, &share) && 1.0 - share <= COLD_SHARE;
+}
+
+bool
+anago_look_is_vain(const AnagoLooks *looks, Index scanrelid, Oid indexid)
+{
+	return anago_residency && !anago_debug_force && is_known_cached(indexid) &&
+		is_known_cached(rt_fetch(scanrelid, looks->stmt->rtable)->relid);
+}
+
 static bool
 is_worth_it(Relation heap, Relation index, const AnagoStepDesc *desc)
 {

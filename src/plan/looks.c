@@ -36,8 +36,11 @@ static void
 add_index_scan(AnagoLooks *looks, const Scan *scan, Oid indexid, bool index_only,
 			   List *indexqual, List *shown, ScanDirection direction, int most)
 {
-	AnagoStepDesc *desc = palloc0(sizeof(AnagoStepDesc));
+	AnagoStepDesc *desc;
 
+	if (anago_look_is_vain(looks, scan->scanrelid, indexid))
+		return;
+	desc = palloc0(sizeof(AnagoStepDesc));
 	desc->scanrelid = scan->scanrelid;
 	desc->indexid = indexid;
 	desc->index_only = index_only;

@@ -100,8 +100,11 @@ extern void anago_find_looks(AnagoLooks *looks, const Plan *plan, int most);
 /* Is it AnagoScan or AnagoJoin? */
 extern bool anago_is_pipeline(const CustomScan *cscan);
 
+/* lookkeys.c: is it known, before anything is made of it, that such a look is of no use? */
+extern bool anago_look_is_vain(const AnagoLooks *looks, Index scanrelid, Oid indexid);
+
 /*
- * lookkeys.c: add a look of that index by these keys, if it is one.  `shown` is
+ * Add a look of that index by these keys, if it is one.  `shown` is
  * what EXPLAIN shows of them, in which INDEX_VAR means `tlist`; `filtered`: matches
  * may be dropped by a filter.  False: it is none.
  */
