@@ -559,12 +559,23 @@ place_at(Plan *plan, PlaceCxt *cxt)
 	return plan;
 }
 
+/*
+ * Can anything be said to lead to pages, before the plan is walked?  Nested loops and
+ * correlated subqueries have parameters.
+ */
+static bool
+may_have_looks(PlaceCxt *cxt)
+{
+	return cxt->stmt->paramExecTypes != NIL || cxt->stmt->commandType != CMD_SELECT ||
+		cxt->stmt->hasModifyingCTE || (cxt->may_cut && stores_outside(cxt));
+}
+
 void
 anago_place_looks(PlannedStmt *stmt, bool may_cut)
 {
 	PlaceCxt	cxt = {.stmt = stmt,.may_cut = may_cut};
 
-	if (stmt->planTree == NULL)
+	if (stmt->planTree == NULL || !may_have_looks(&cxt))
 		return;
 	visit_stmt(see_node, &cxt);
 	cxt.correlated = list_length(stmt->subplans) > cxt.ninitplans;

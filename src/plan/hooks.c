@@ -82,7 +82,9 @@ plan_query(ANAGO_PLANNER_PARAMS)
 {
 	bool		outer = scrollable;
 	bool		outer_of_cursor = of_cursor;
+	bool		outer_any_path = anago_any_path;
 	volatile bool kept = false;
+	volatile bool finish = false;
 	PlannedStmt *result;
 
 	/* also if this query has no use for us: plans that are kept may have */
@@ -91,9 +93,10 @@ plan_query(ANAGO_PLANNER_PARAMS)
 
 	scrollable = (cursorOptions & CURSOR_OPT_SCROLL) != 0;
 	of_cursor = (cursorOptions & CURSOR_OPT_FAST_PLAN) != 0;
+	anago_any_path = false;
+	anago_begin_planning();
 	if (takes_part_in_finished())
 		anago_ask_for_keys(parse);
-	anago_begin_planning();
 	anago_why_begin();
 	PG_TRY();
 	{
@@ -101,6 +104,7 @@ plan_query(ANAGO_PLANNER_PARAMS)
 			result = prev_planner_hook(ANAGO_PLANNER_ARGS);
 		else
 			result = standard_planner(ANAGO_PLANNER_ARGS);
+		finish = takes_part_in_finished();
 		kept = true;
 	}
 	PG_FINALLY();
@@ -108,10 +112,11 @@ plan_query(ANAGO_PLANNER_PARAMS)
 		anago_why_end(kept);
 		scrollable = outer;
 		of_cursor = outer_of_cursor;
+		anago_any_path = outer_any_path;
 		anago_begin_planning();
 	}
 	PG_END_TRY();
-	if (takes_part_in_finished())
+	if (finish)
 		anago_place_looks(result, (cursorOptions & (CURSOR_OPT_SCROLL |
 													CURSOR_OPT_FAST_PLAN)) == 0);
 	return result;

@@ -41,6 +41,8 @@ append_ours(List *paths, List *pathlist)
 {
 	ListCell   *lc;
 
+	if (!anago_any_path)
+		return paths;
 	foreach(lc, pathlist)
 	{
 		if (anago_is_path(lfirst(lc)))

@@ -34,6 +34,8 @@ static KeptMemo *kept = NULL;
 
 static uint64 planning_number = 1;
 
+bool		anago_any_path = false;
+
 void
 anago_begin_planning(void)
 {

@@ -55,6 +55,13 @@ extern void anago_page_costs(const RelOptInfo *rel, double *random_page,
 extern void anago_memo_init(AnagoExpectOverlap expect_overlap);
 extern int	anago_kept_overlap(int most);
 
+/*
+ * Has this planning made any path of ours?  Where all is cached most have not, and
+ * need not look for one in each join's lists.  What it was of the planning that this
+ * one is within is set again when this one ends.
+ */
+extern bool anago_any_path;
+
 /* Where what a memo keeps must be allocated. */
 extern MemoryContext anago_memo_context(PlannerInfo *root);
 

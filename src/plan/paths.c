@@ -25,6 +25,7 @@
 
 #include "compat_plan.h"
 #include "guc.h"
+#include "plan/memo.h"
 #include "plan/paths.h"
 
 /* Smaller tables are left alone where a sequential scan has won: blocks. */
@@ -112,6 +113,7 @@ anago_make_path(RelOptInfo *rel, Path *source, List *steps,
 
 	apath->source = source;
 	apath->steps = steps;
+	anago_any_path = true;
 	return apath;
 }
 

@@ -29,8 +29,15 @@ takes_rows_of(const Path *path, const RelOptInfo *outerrel)
 bool
 anago_is_probed_by(const RelOptInfo *innerrel, const RelOptInfo *outerrel)
 {
+	bool		any = false;
 	ListCell   *lc;
 
+	/* there are fewer of these than paths, most often none */
+	foreach(lc, innerrel->ppilist)
+		any |= bms_overlap(lfirst_node(ParamPathInfo, lc)->ppi_req_outer,
+						   outerrel->relids);
+	if (!any)
+		return false;
 	foreach(lc, innerrel->pathlist)
 		if (takes_rows_of(lfirst(lc), outerrel))
 			return true;
@@ -128,6 +135,8 @@ anago_has_path(const List *pathlist)
 {
 	ListCell   *lc;
 
+	if (!anago_any_path)
+		return false;
 	foreach(lc, pathlist)
 		if (anago_is_path(lfirst(lc)))
 			return true;
