@@ -189,7 +189,7 @@ typedef struct AnagoBalancerReport
 typedef struct AnagoQueuesReport
 {
 	int			pid;			/* 0: there is none */
-	TimestampTz at;				/* 0: nothing yet */
+	uint64		at;				/* by anago_budgets_now(); 0: nothing yet */
 	int			n;				/* queues */
 	double		waiting;
 	double		variance;

@@ -47,6 +47,9 @@
 /* A process that has ended by itself, or could not be started. */
 #define RETRY_MS		5000
 
+/* Times that are compared are of a clock that nobody sets. */
+#define MS_IN_NS		UINT64CONST(1000000)
+
 static inline bool
 is_wanted(void)
 {
@@ -130,10 +133,11 @@ start_or_say(void)
 void
 anago_queues_keep(void)
 {
-	static TimestampTz tried = 0;
-	TimestampTz now = GetCurrentTimestamp();
+	static uint64 tried = 0;
+	uint64		now = anago_budgets_now();
 
-	if (!is_wanted() || anago_background_runs(process) || !TimestampDifferenceExceeds(tried, now, RETRY_MS))
+	if (!is_wanted() || anago_background_runs(process) ||
+		(tried != 0 && now - tried < RETRY_MS * MS_IN_NS))
 		return;
 	tried = now;
 	if (process != NULL)
@@ -163,8 +167,7 @@ anago_queues_now(void)
 	report = anago_budgets->queues;
 	SpinLockRelease(&anago_budgets->balancer_lock);
 	if (report.at == 0 ||
-		TimestampDifferenceExceeds(report.at, GetCurrentTimestamp(),
-								   GOOD_PERIODS * anago_balancer_period))
+		anago_budgets_now() - report.at > GOOD_PERIODS * anago_balancer_period * MS_IN_NS)
 		return unknown;
 	return (AnagoQueues) {report.n, report.waiting, report.variance};
 }
@@ -213,7 +216,7 @@ ask(void)
 	PopActiveSnapshot();
 	CommitTransactionCommand();
 	pgstat_report_activity(STATE_IDLE, NULL);
-	report.at = GetCurrentTimestamp();
+	report.at = anago_budgets_now();
 	publish(&report);
 }
 
@@ -222,11 +225,10 @@ static void
 say_failed(const ErrorData *error)
 {
 	static char said[1024] = "";
-	static TimestampTz at = 0;
-	TimestampTz now = GetCurrentTimestamp();
+	static uint64 at = 0;
+	uint64		now = anago_budgets_now();
 
-	if (!TimestampDifferenceExceeds(at, now,
-									Min(anago_balancer_period * SAY_PERIODS, SAY_MS)))
+	if (at != 0 && now - at < Min(anago_balancer_period * SAY_PERIODS, SAY_MS) * MS_IN_NS)
 		return;
 	if (error == NULL ? said[0] != '\0' :
 		strncmp(said, error->message, sizeof(said) - 1) != 0)

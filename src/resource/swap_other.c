@@ -58,12 +58,12 @@ is_wanted(void)
 void
 anago_swap_other_keep(void)
 {
-	static TimestampTz tried = 0;
+	static uint64 tried = 0;
 	static bool said = false;
-	TimestampTz now = GetCurrentTimestamp();
+	uint64		now = anago_budgets_now();
 
 	if (!is_wanted() || anago_background_runs(process) ||
-		!TimestampDifferenceExceeds(tried, now, RETRY_MS))
+		(tried != 0 && now - tried < RETRY_MS * UINT64CONST(1000000)))
 		return;
 	tried = now;
 	if (process != NULL)
