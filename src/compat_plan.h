@@ -55,6 +55,37 @@ anago_core_prefetch(Oid tablespace)
 	parse, query_string, cursorOptions, boundParams
 #endif
 
+/* 17: MERGE has actions for rows of the table that find none of the source. */
+typedef enum AnagoMergeKind
+{
+	ANAGO_MERGE_MATCHED,
+	ANAGO_MERGE_NOT_BY_SOURCE,
+	ANAGO_MERGE_NOT_BY_TARGET
+} AnagoMergeKind;
+
+static inline AnagoMergeKind
+anago_merge_kind(const MergeAction *action)
+{
+#if PG_VERSION_NUM >= 170000
+	return action->matchKind == MERGE_WHEN_MATCHED ? ANAGO_MERGE_MATCHED :
+		action->matchKind == MERGE_WHEN_NOT_MATCHED_BY_SOURCE ? ANAGO_MERGE_NOT_BY_SOURCE :
+		ANAGO_MERGE_NOT_BY_TARGET;
+#else
+	return action->matched ? ANAGO_MERGE_MATCHED : ANAGO_MERGE_NOT_BY_TARGET;
+#endif
+}
+
+/* What tells these from those that do find one, of the first table; NIL: there are none. */
+static inline List *
+anago_merge_condition(const ModifyTable *node pg_attribute_unused())
+{
+#if PG_VERSION_NUM >= 170000
+	return node->mergeJoinConditions == NIL ? NIL : (List *) linitial(node->mergeJoinConditions);
+#else
+	return NIL;
+#endif
+}
+
 /* 16: a Var knows the outer joins that may null it. */
 static inline void
 anago_copy_nullingrels(Var *dst pg_attribute_unused(),

@@ -31,7 +31,9 @@
 
 #include "access/heaptoast.h"
 #include "access/htup_details.h"
+#include "access/sysattr.h"
 #include "executor/executor.h"
+#include "optimizer/optimizer.h"
 #include "storage/bufmgr.h"
 #include "utils/datum.h"
 #include "utils/rel.h"
@@ -50,7 +52,9 @@ typedef struct OldRow
 	ExprState  *tableoid;		/* or NULL: there is one table */
 	AnagoOldTables tables;
 	int			nset;
-	ExprState **values;			/* of columns that are set */
+	ExprState **values;			/* of columns that are set, */
+	ExprState  *when;			/* of rows that are updated; NULL: all */
+	bool		late;			/* late looks want its columns, too */
 } OldRow;
 
 /* Reads a page, and that is all. */
@@ -90,6 +94,26 @@ find_table(OldRow *step)
 	return isnull ? NULL : anago_old_tables_find(&step->tables, DatumGetObjectId(relid));
 }
 
+/* Do late looks want columns of this step, also when rows have been changed? */
+static bool
+is_wanted_late(const AnagoPipelineDesc *desc, int index)
+{
+	Bitmapset  *columns = NULL;
+
+	for (int i = 0; i < desc->nsteps; i++)
+	{
+		if (!anago_desc_is_late(&desc->steps[i]) || desc->steps[i].level > 0)
+			continue;
+		pull_varattnos((Node *) desc->steps[i].exprs[ANAGO_EXPRS_KEYS], INDEX_VAR, &columns);
+		pull_varattnos((Node *) desc->steps[i].exprs[ANAGO_EXPRS_WHEN], INDEX_VAR, &columns);
+	}
+	for (int i = 0; i < desc->ncolumns; i++)
+		if (desc->columns[i].step == index &&
+			bms_is_member(i + 1 - FirstLowInvalidHeapAttributeNumber, columns))
+			return true;
+	return false;
+}
+
 static void
 old_row_begin(AnagoOp *op, const AnagoPipelineDesc *desc, int eflags)
 {
@@ -105,6 +129,8 @@ old_row_begin(AnagoOp *op, const AnagoPipelineDesc *desc, int eflags)
 	step->values = palloc(sizeof(ExprState *) * (step->nset + 1));
 	for (int i = 0; i < step->nset; i++)
 		step->values[i] = ExecInitExpr(list_nth(values, i), op->pipeline->ps);
+	step->when = ExecInitQual(step->desc->exprs[ANAGO_EXPRS_WHEN], op->pipeline->ps);
+	step->late = is_wanted_late(desc, op->index);
 	if (list_length(step->desc->exprs[ANAGO_EXPRS_KEYS]) > 1)
 		step->tableoid = ExecInitExpr(lsecond(step->desc->exprs[ANAGO_EXPRS_KEYS]),
 									  op->pipeline->ps);
@@ -275,9 +301,13 @@ fill_none(OldRow *step)
 static bool
 gets_entries(OldRow *step, AnagoOldTable *table, BlockNumber blkno, Size room)
 {
-	Difference	differs = set_columns(step, table);
+	Difference	differs;
 	Size		size;
 
+	if (step->op.pipeline->held->afterwards != NULL ||
+		!ExecQual(step->when, step->op.pipeline->econtext))
+		return false;
+	differs = set_columns(step, table);
 	if (differs.moves)
 		return true;
 	size = new_size(table);
@@ -385,7 +415,8 @@ old_row_accept(AnagoOp *op, AnagoRow *outer)
 	ResetExprContext(pipeline->econtext);
 	ctid = ExecEvalExprSwitchContext(step->ctid, pipeline->econtext, &isnull);
 	self->table = find_table(step);
-	if (!isnull && self->table != NULL && pipeline->held->afterwards == NULL)
+	if (!isnull && self->table != NULL &&
+		(pipeline->held->afterwards == NULL || step->late))
 		self->tid = *(ItemPointer) DatumGetPointer(ctid);
 	return ANAGO_TAKEN;
 }

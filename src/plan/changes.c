@@ -98,9 +98,8 @@ generated(AttrNumber attno, RowCxt *cxt)
 	return over_new_row((Node *) expression_planner((Expr *) expr), cxt);
 }
 
-/* What an UPDATE leaves as it is. */
-static Node *
-kept_value(AttrNumber attno, const AnagoChange *change)
+Node *
+anago_kept_value(const AnagoChange *change, AttrNumber attno)
 {
 	Form_pg_attribute att = TupleDescAttr(RelationGetDescr(change->rel), attno - 1);
 
@@ -122,8 +121,9 @@ new_value(AttrNumber attno, RowCxt *cxt)
 		value = generated(attno, cxt);
 	else
 		value = copyObject(change->new_values[attno]);
-	if (value == NULL && attno > 0 && change->knows_old)
-		value = kept_value(attno, change);
+	if (value == NULL && attno > 0 && change->knows_old &&
+		!bms_is_member(attno, change->unknown))
+		value = anago_kept_value(change, attno);
 	if (value == NULL)
 		cxt->fine = false;
 	return value;
@@ -334,9 +334,8 @@ find_route(AnagoChange *change, AnagoRoute *route)
 
 /* --- the old row --- */
 
-/* Looks at indexes have been found that want it: behind the first `others`. */
-static void
-add_old_row(AnagoChange *change, int others)
+void
+anago_find_old_row(AnagoChange *change, int others)
 {
 	AnagoLooks *looks = change->looks;
 	AnagoStepDesc *desc = palloc0(sizeof(AnagoStepDesc));
@@ -349,6 +348,7 @@ add_old_row(AnagoChange *change, int others)
 	if (change->tableoid != NULL)
 		desc->exprs[ANAGO_EXPRS_KEYS] = lappend(desc->exprs[ANAGO_EXPRS_KEYS],
 												copyObject(change->tableoid));
+	desc->exprs[ANAGO_EXPRS_WHEN] = copyObject(change->when);
 	desc->routed = change->moves;
 	for (int attno = 1; attno <= natts; attno++)
 	{
@@ -383,6 +383,7 @@ anago_find_entries(AnagoChange *change)
 	add_indexes(change, true);
 	add_indexes(change, false);
 	change->route = NULL;
-	if (change->knows_old && list_length(change->looks->looks) > others)
-		add_old_row(change, others);
+	if (change->knows_old && change->node->operation != CMD_MERGE &&
+		list_length(change->looks->looks) > others)
+		anago_find_old_row(change, others);
 }

@@ -34,6 +34,7 @@ typedef struct AnagoChange
 	Node	  **new_values;		/* what is to be in the row, */
 	Node	  **old_values;		/* and what has been */
 	bool		knows_old;		/* a look finds what stays (AnagoLooks.old_relid) */
+	const Bitmapset *unknown;	/* columns that get a value of which nothing is known */
 	int			level;			/* AnagoStepDesc.level of what refers to such rows; above
 								 * 0 old values are those of rows that are found */
 	const Bitmapset *set;		/* columns that an UPDATE sets */
@@ -64,8 +65,28 @@ extern bool anago_find_route(AnagoRoute *route, Relation top, AnagoValue value,
  */
 extern bool anago_calls_users_function(Node *node);
 
-/* changes.c: add looks for the entries that new rows get in indexes. */
+/*
+ * changes.c: add looks for the entries that new rows get in indexes; for an UPDATE then
+ * also, behind the first `others`, the one at the old row.  Without that, where several
+ * changes share it: it is added by itself.
+ */
 extern void anago_find_entries(AnagoChange *change);
+extern void anago_find_old_row(AnagoChange *change, int others);
+
+/* A column of the row as it is, which the look at the old row gives; NULL: not known. */
+extern Node *anago_kept_value(const AnagoChange *change, AttrNumber attno);
+
+/* merges.c: all looks of a MERGE. */
+extern void anago_find_merge(AnagoChange *change);
+
+/* modify.c: may all of it be evaluated for nothing? */
+extern bool anago_is_all_plain(Node *node);
+
+/*
+ * How the change's table numbers a column of that range table entry, a partition of it
+ * or the table above; 0: it has none.
+ */
+extern AttrNumber anago_own_attno(const AnagoChange *change, Index of, AttrNumber attno);
 
 /*
  * modify.c: find the looks of rows that `node` is to get.  `tlist` is what it gets

@@ -285,7 +285,7 @@ fires(const Trigger *trigger, CmdType operation)
 
 /* --- rows that refer to those that change, and what refers to these --- */
 
-/* Does an UPDATE of rows that are found set a column of that key? */
+/* Does an UPDATE set a column of that key? */
 static bool
 sets_key(const AnagoChange *change, const ForeignKey *key)
 {
@@ -352,7 +352,7 @@ add_children(const AnagoChange *change, const Trigger *trigger)
 	if (!read_key(trigger->tgconstraint, &key) ||
 		!read_reference(change, &key, false, &reference))
 		return;
-	if (change->level > 0 && change->operation == CMD_UPDATE && !sets_key(change, &key))
+	if (change->operation == CMD_UPDATE && !sets_key(change, &key))
 		return;
 	heap = anago_try_open(trigger->tgconstrrelid);
 	index = heap == NULL ? NULL : open_best_index(heap, &reference);

@@ -35,7 +35,8 @@
  *		ahead.c		where AnagoAhead goes in a finished plan
  *		subplans.c	scans that evaluate subqueries
  *		changes.c	rows that are inserted, updated or deleted
- *		modify.c	which rows a statement makes of which
+ *		modify.c	which rows a statement makes of which,
+ *		merges.c	and one of several actions
  *		foreignkeys.c	where their foreign keys lead
  *		looks.c		what its looks are, out of that plan's index scans
  *		lookkeys.c	and their keys

@@ -196,7 +196,10 @@ over_row(Node *node, KeyCxt *cxt)
 		((Var *) node)->varno == cxt->looks->old_relid)
 	{
 		cxt->of_row = true;
-		if (!cxt->shown)
+		/* not a system column, nor the whole row */
+		if (((Var *) node)->varattno <= 0)
+			cxt->fine = false;
+		else if (!cxt->shown)
 			want_old(cxt->looks, (Var *) node);
 		return copyObject(node);
 	}
@@ -435,7 +438,9 @@ anago_new_entries_var(const AnagoLooks *looks)
 bool
 anago_add_old_row(AnagoLooks *looks, AnagoStepDesc *desc)
 {
-	static const AnagoStepExprs evaluated[] = {ANAGO_EXPRS_KEYS, ANAGO_EXPRS_COMPUTED};
+	static const AnagoStepExprs evaluated[] = {
+		ANAGO_EXPRS_KEYS, ANAGO_EXPRS_COMPUTED, ANAGO_EXPRS_WHEN
+	};
 	KeyCxt		cxt = {.looks = looks,.fine = true};
 
 	for (int i = 0; i < lengthof(evaluated); i++)

@@ -6,7 +6,7 @@
  *		INSERT		each row becomes one of the table
  *		UPDATE		columns that are set, and where the old row is
  *		DELETE		where the row is, and columns of it that were asked for
- *		MERGE		the first two, for rows of the source that have found one, or none
+ *		MERGE		all of these (merges.c)
  *
  * Rows of a partitioned table are told as its own columns, whichever partition they are
  * in; where the plan can't say which one that is, as of a single one that nothing leaves,
@@ -42,25 +42,14 @@ has_other_than_plain(Node *node, void *context)
 		expression_tree_walker(node, has_other_than_plain, context);
 }
 
-/* Mutator: an action of MERGE has the plan's columns as those of an inner side. */
-static Node *
-over_plan(Node *node, void *context)
+bool
+anago_is_all_plain(Node *node)
 {
-	if (node == NULL)
-		return NULL;
-	if (IsA(node, Var) && ((Var *) node)->varno == INNER_VAR)
-	{
-		Var		   *var = copyObject((Var *) node);
-
-		var->varno = OUTER_VAR;
-		return (Node *) var;
-	}
-	return expression_tree_mutator(node, over_plan, context);
+	return !has_other_than_plain(node, NULL);
 }
 
-/* How the table numbers a column of that one, a partition of it or the table above. */
-static AttrNumber
-own_attno(const AnagoChange *change, Index of, AttrNumber attno)
+AttrNumber
+anago_own_attno(const AnagoChange *change, Index of, AttrNumber attno)
 {
 	Oid			relid = rt_fetch(of, change->looks->stmt->rtable)->relid;
 	char	   *name;
@@ -93,14 +82,14 @@ find_new_values(AnagoChange *change, const List *tlist, const List *updated)
 		if (tle->resjunk)
 			continue;
 		if (updated != NIL)
-			attno = own_attno(change, linitial_int(change->node->resultRelations),
+			attno = anago_own_attno(change, linitial_int(change->node->resultRelations),
 							  list_nth_int(updated, n));
 		n++;
 		if (attno <= 0)
 			continue;
 		set = bms_add_member(set, attno);
 		if (!has_other_than_plain((Node *) tle->expr, NULL))
-			change->new_values[attno] = over_plan((Node *) tle->expr, NULL);
+			change->new_values[attno] = (Node *) tle->expr;
 	}
 	change->set = set;
 }
@@ -115,7 +104,7 @@ find_old_value(AnagoChange *change, const char *name, Node *value)
 
 	if (sscanf(name, ANAGO_OLD_VALUE "%d", &attno) != 1)
 		return;
-	attno = own_attno(change, of, attno);
+	attno = anago_own_attno(change, of, attno);
 	if (attno > 0 && attno <= RelationGetNumberOfAttributes(change->rel))
 		change->old_values[attno] = value;
 }
@@ -174,38 +163,6 @@ find_of(AnagoChange *change, CmdType operation, const List *tlist, const List *u
 	anago_find_references(change);
 }
 
-static const MergeAction *
-first_action(const ModifyTable *node, CmdType operation)
-{
-	ListCell   *lc;
-
-	foreach(lc, linitial(node->mergeActionLists))
-		if (lfirst_node(MergeAction, lc)->commandType == operation)
-			return lfirst(lc);
-	return NULL;
-}
-
-/*
- * Rows are inserted that have found none in the table, and others updated.  Which of
- * several actions is taken is not asked: the first one of a kind, if any.
- */
-static void
-find_of_merge(AnagoChange *change, CmdType operation)
-{
-	const MergeAction *action = first_action(change->node, operation);
-	NullTest   *none = makeNode(NullTest);
-
-	/* a table with children gets new rows itself, whichever of these is merged into */
-	if (action == NULL || change->ctid == NULL ||
-		(operation == CMD_INSERT && change->node->rootRelation > 0))
-		return;
-	none->arg = copyObject((Expr *) change->ctid);
-	none->nulltesttype = operation == CMD_INSERT ? IS_NULL : IS_NOT_NULL;
-	none->location = -1;
-	change->when = list_make1(none);
-	find_of(change, operation, action->targetList, action->updateColnos);
-}
-
 /* Does an UPDATE set a column of the partition key of what is above the only partition? */
 static bool
 may_leave(const ModifyTable *node, const PlannedStmt *stmt)
@@ -234,9 +191,8 @@ find_target(const ModifyTable *node, const PlannedStmt *stmt)
 	bool		one = list_length(node->resultRelations) == 1;
 	Index		root = node->rootRelation;
 
-	if (root > 0 && node->operation != CMD_MERGE &&
-		rt_fetch(root, stmt->rtable)->relkind == RELKIND_PARTITIONED_TABLE &&
-		(!one || node->operation == CMD_DELETE || may_leave(node, stmt)))
+	if (root > 0 && rt_fetch(root, stmt->rtable)->relkind == RELKIND_PARTITIONED_TABLE &&
+		(!one || node->operation != CMD_UPDATE || may_leave(node, stmt)))
 		return root;
 	return one ? linitial_int(node->resultRelations) : 0;
 }
@@ -254,10 +210,7 @@ anago_find_changes(AnagoLooks *looks, const ModifyTable *node, const List *tlist
 	if (change.target == node->rootRelation)
 		change.tableoid = find_tableoid(node, looks->stmt, tlist);
 	if (node->operation == CMD_MERGE)
-	{
-		find_of_merge(&change, CMD_INSERT);
-		find_of_merge(&change, CMD_UPDATE);
-	}
+		anago_find_merge(&change);
 	else
 		find_of(&change, node->operation, tlist,
 				node->operation == CMD_UPDATE ? linitial(node->updateColnosLists) : NIL);

@@ -68,8 +68,8 @@ class Writes(Kind):
             "enable_memoize": self.pick("on", "off"),
             "anago.max_rows_ahead": self.pick(1, 2, 7, 1024)}
         return self.pick(self._update, self._delete, self._lock, self._update_by_join,
-                         self._delete_by_join, self._merge, self._on_conflict,
-                         self._within, self._partitioned)()
+                         self._delete_by_join, self._merge, self._merge_parts,
+                         self._on_conflict, self._within, self._partitioned)()
 
     # --- what is picked ---------------------------------------------------
 
@@ -153,6 +153,18 @@ class Writes(Kind):
                 f"on s.tid = wt.id when matched and wt.v > 9 then {matched} "
                 "when matched then update set k = s.k "
                 f"{also}when not matched then insert {inserted}")
+
+    def _merge_parts(self) -> str:
+        """Several actions, in a partitioned table; ids are those of one row each."""
+        first = self.pick("delete", "do nothing", "update set k = s.k",
+                          "update set k = (wp.k + 100) % 300, note = 's' || s.id")
+        condition = self.pick("s.v > 5", "wp.v < s.v", "wp.k between 90 and 150")
+        return (f"merge into wp using (select * from ws s where {self._sources()}) s "
+                f"on s.tid = wp.id when matched and {condition} then {first} "
+                f"when matched and wp.v > 9 then {self.pick('delete', 'update set v = s.v')} "
+                "when matched then update set note = upper(wp.note) "
+                "when not matched and s.v > 8 then insert (id, k) values (s.tid, s.k) "
+                "when not matched then insert values (s.tid, s.k, s.v, 'm')")
 
     def _on_conflict(self) -> str:
         moved = self.pick(0, 50, ROWS)
