@@ -7,4 +7,4 @@ use FindBin;
 
 require "$FindBin::RealBin/program.pl";
 
-run_program('guard_test', 'resource/guard.c');
+run_program('guard_test', 'resource/guard.c', 'resource/tail.c');

@@ -33,6 +33,11 @@ typedef struct World
 	double		wants;
 	int			workers;		/* of one parallel query: */
 	double		crowds;			/* by what each beside the first hurts */
+	double		late_us;		/* late time of each transaction without us, */
+	double		late_wakes_us;	/* and of each wake-up */
+	double		tail;			/* part by which one read in flight makes the tail of
+								 * transactions longer, */
+	double		wakes_tail;		/* and that of wake-ups */
 } World;
 
 static double
@@ -50,6 +55,7 @@ see(const World *world, double budget, int processes)
 	AnagoGuardInput seen = {.ms = STEP_MS, .queries = world->queries, .wants = world->wants, .cpus = world->cpus,
 	.workers = world->workers, .parallel = world->workers > 0};
 	double		noise = world->noise * (2.0 * rand() / RAND_MAX - 1);
+	double		reads = world->queries == 0 ? 0 : fmin(budget, world->wants);
 	double		us = world->alone_us * slowdown_of(world, budget, processes) * (1 + noise);
 
 	if (world->clients == 0)
@@ -57,6 +63,9 @@ see(const World *world, double budget, int processes)
 	seen.busy_ms = world->clients * STEP_MS;
 	seen.runnable = world->running + (processes < world->workers ? processes : world->workers);
 	seen.transactions = floor(seen.busy_ms * 1000 / us);
+	seen.late_ms = seen.transactions * world->late_us / 1000 * pow(1 + world->tail * reads, 3);
+	seen.wakes = STEP_MS / 0.6;
+	seen.late_wakes_ms = seen.wakes * world->late_wakes_us / 1000 * pow(1 + world->wakes_tail * reads, 3);
 	return seen;
 }
 
@@ -72,6 +81,19 @@ live(AnagoGuard *guard, const World *world, int ms)
 	}
 }
 
+static double
+mean_budget(AnagoGuard *guard, const World *world, int ms)
+{
+	double		sum = 0;
+
+	for (int past = 0; past < ms; past += STEP_MS)
+	{
+		live(guard, world, STEP_MS);
+		sum += guard->budget;
+	}
+	return sum * STEP_MS / ms;
+}
+
 static AnagoGuard
 begin(void)
 {
@@ -84,6 +106,12 @@ begin(void)
 static const World alone = {.cpus = 2, .clients = 4, .running = 2, .alone_us = 400};
 static const World both = {.cpus = 2, .clients = 4, .running = 2, .alone_us = 400, .hurt = 0.05, .queries = 1, .wants = 256};
 static const World queries = {.cpus = 2, .queries = 1, .wants = 256};
+
+static bool
+tails_known(const AnagoGuard *guard)
+{
+	return anago_tail_is_known(&guard->tail) && anago_tail_is_known(&guard->wakes_tail);
+}
 
 static void
 test_states(void)
@@ -190,6 +218,44 @@ test_noise(void)
 	claim(sum / n > 1, "noise: nor too little (mean %.2f)", sum / n);
 }
 
+/* The mean is as ever, and tails grow. */
+static void
+test_tails(void)
+{
+	World		quiet = {.cpus = 2, .clients = 4, .running = 2, .alone_us = 100, .late_us = 3, .late_wakes_us = 8};
+	World		harmless = quiet;
+	World		transactions;
+	World		wakes;
+	World		changed;
+	AnagoGuard	guard = begin();
+	double		mean;
+
+	harmless.queries = 1;
+	harmless.wants = 256;
+	transactions = wakes = harmless;
+	transactions.tail = 0.05;
+	wakes.wakes_tail = 0.05;
+	live(&guard, &quiet, 2000);
+	live(&guard, &harmless, 6000);
+	claim(guard.budget >= harmless.wants, "tails as ever: all that is wanted (%.0f)", guard.budget);
+	live(&guard, &transactions, 3000);
+	mean = mean_budget(&guard, &transactions, 6000);
+	claim(mean > 3 && mean < 10, "the longest transactions are longer: less (%.2f)", mean);
+	claim(guard.slowdown < 1.05, "though the mean is as ever");
+	guard = begin();
+	live(&guard, &wakes, 8000);
+	claim(tails_known(&guard), "where a query always runs probes tell what tails are");
+	mean = mean_budget(&guard, &wakes, 6000);
+	claim(mean > 3 && mean < 10, "who wakes waits longer for a CPU: less (%.2f)", mean);
+
+	/* transactions themselves crowd the CPUs, more than when that was learnt */
+	changed = wakes;
+	changed.late_wakes_us = 40;
+	changed.wakes_tail = 0;
+	live(&guard, &changed, 30000);
+	claim(guard.budget > 20, "what was learnt and is no longer so does not hold queries back for ever (%.2f)", guard.budget);
+}
+
 /* Transactions that are too long to be counted. */
 static void
 test_waits(void)
@@ -227,6 +293,7 @@ test_anything(void)
 	{
 		AnagoGuardInput seen = {.ms = rand() % 100, .queries = rand() % 3, .wants = rand() % 300,
 			.transactions = rand() % 4 ? rand() % 500 : 0, .busy_ms = rand() % 5000,
+			.late_ms = rand() % 100, .wakes = rand() % 40, .late_wakes_ms = rand() % 100,
 			.others = rand() % 5 ? 0 : rand() % 9, .others_io = (rand() % 11) / 10.0,
 			.read_us = rand() % 3 ? rand() % 10000 : 0, .runnable = rand() % 20, .cpus = rand() % 4};
 		double		budget = anago_guard_step(&guard, &seen, 1.01 + (rand() % 30) / 10.0, MOST);
@@ -293,6 +360,7 @@ main(void)
 	test_extremes();
 	test_probe();
 	test_noise();
+	test_tails();
 	test_waits();
 	test_anything();
 	printf("1..%d\n", ntests);

@@ -3,9 +3,14 @@
  * guard.c
  *	  How many reads and processes queries may have beside transactions.  See guard.h.
  *
- * The budget grows by a tenth, and falls in proportion to how much too slow
- * transactions are, to a quarter at most: it finds the edge from below and goes
- * back from it fast.  Near below the target it stays where it is.
+ * The budget grows by a tenth, and falls to where transactions would be as slow as is
+ * put up with if each read slowed them down by as much, to a quarter at most: it finds
+ * the edge from below and goes back from it fast.  Near below the target it stays where
+ * it is.
+ *
+ * Where tails are known, too, a judgement takes longer, as little of what is seen is in
+ * them; only what is far off is judged at once.  The budget then grows fast until it was
+ * too large once, and slowly from there on.
  *
  * Processes follow the CPUs, not the slowdown: the mean latency hides what one process
  * too many does, as most transactions find a CPU at once and few wait for a whole time
@@ -16,6 +21,8 @@
  *-------------------------------------------------------------------------
  */
 #include "resource/guard.h"
+
+#include <math.h>
 
 /* No transactions for so long: there are none. */
 #define GUARD_QUIET_MS		100
@@ -31,13 +38,43 @@
 /* ...unless they are slower than the latest ones by that factor. */
 #define GUARD_ALARM			2.0
 
-/* A probe: reads on their way end; then it is looked. */
+/*
+ * Tails may be longer by so many times what the mean may: with 1.2, by 0.27.  (Of 16
+ * runs beside query C with 1, 1.35 and 1.75, p99 was 1.0 to 1.2, 1.2 to 1.4 and 1.3 to 1.8
+ * times what it is alone.)
+ */
+#define GUARD_TAILS_MORE	1.35
+
+/* Tails are judged that often, unless the mean is past the target by that factor. */
+#define GUARD_TAILS_MS		100
+#define GUARD_FAR_OFF		1.3
+#define GUARD_FAR_OFF_MS	40
+
+/* A probe: reads on their way end; then it is looked, longer where tails are not known. */
 #define GUARD_DRAIN_MS		15
 #define GUARD_PROBE_MS		45
+#define GUARD_PROBE_TAILS_MS	100
 #define GUARD_PROBE_MAX_MS	150
 
-/* What was learnt is looked at again after so long. */
+/* What was learnt is looked at again after so long, sooner with so small a budget. */
 #define GUARD_OLD_MS		10000
+#define GUARD_DOUBTED_MS	2000
+#define GUARD_DOUBTED		2.0
+
+/*
+ * As long as tails are not known, that often, if a probe sees so many transactions that
+ * they will be soon.
+ */
+#define GUARD_UNKNOWN_MS	300
+#define GUARD_MOST_PROBES	20
+#define GUARD_PROBE_SEES	(TAIL_KNOWN / GUARD_MOST_PROBES)
+
+/*
+ * With so small a budget queries have no more of the CPUs than a plan of PostgreSQL's own
+ * that reads one page at a time: what tails are then is as in a probe, and they take
+ * nothing away.
+ */
+#define GUARD_HARMLESS		0.25
 
 /* Of what is learnt while no query runs, and in a probe, how much counts. */
 #define GUARD_LEARN_IDLE	0.1
@@ -47,6 +84,8 @@
 #define GUARD_BEGIN			1.0
 
 #define GUARD_GROWTH		1.1
+#define GUARD_FAST_GROWTH	1.25	/* with tails, */
+#define GUARD_SLOW_GROWTH	1.1	/* as they lag behind */
 #define GUARD_DEAD_BAND		0.8		/* of what is put up with */
 #define GUARD_LEAST_CUT		0.9
 #define GUARD_MOST_CUT		0.25
@@ -64,6 +103,24 @@
 /* One process more after so many judgements that all is well. */
 #define GUARD_CALM			10
 
+/*
+ * A transaction is late when it has taken so many times the mean, but no less than looks
+ * can tell.  Late time of so much of the mean is as good as none; of wake-ups, so much.
+ */
+#define GUARD_LATE			3.0
+#define GUARD_LATE_MS		0.5
+#define GUARD_LATE_FLOOR	0.02
+#define GUARD_WAKE_FLOOR_MS	0.003
+
+#define TAIL_KNOWN			5000
+
+static const AnagoTailKind of_transactions = {
+	.known = TAIL_KNOWN,.memory = 10000,.window = 6000,.least = 200
+};
+static const AnagoTailKind of_wakes = {
+	.known = 800,.memory = 3000,.window = 1600,.least = 250
+};
+
 static double
 within(double value, double least, double most)
 {
@@ -73,7 +130,8 @@ within(double value, double least, double most)
 static void
 forget_gathered(AnagoGuard *guard)
 {
-	guard->transactions = guard->busy_ms = guard->gathered_ms = 0;
+	guard->transactions = guard->busy_ms = guard->late_ms = guard->gathered_ms = 0;
+	guard->wakes = guard->late_wakes_ms = 0;
 }
 
 static int
@@ -114,6 +172,35 @@ anago_guard_init(AnagoGuard *guard, int most)
 			.quiet_ms = GUARD_QUIET_MS,
 			.slowdown = 1,
 	};
+	anago_tail_init(&guard->tail, &of_transactions);
+	anago_tail_init(&guard->wakes_tail, &of_wakes);
+}
+
+/* Of tails, as of a mean: what may be put up with of it. */
+static double
+tails_slowdown(const AnagoGuard *guard)
+{
+	double		worse = fmax(guard->tail.slowdown, guard->wakes_tail.slowdown);
+
+	return 1 + (worse - 1) / GUARD_TAILS_MORE;
+}
+
+double
+anago_guard_slowdown(const AnagoGuard *guard)
+{
+	return fmax(guard->slowdown, tails_slowdown(guard));
+}
+
+double
+anago_guard_late_from_ms(const AnagoGuard *guard)
+{
+	return fmax(GUARD_LATE_MS, GUARD_LATE * guard->unloaded_us / 1000);
+}
+
+static bool
+tails_are_known(const AnagoGuard *guard)
+{
+	return anago_tail_is_known(&guard->tail) && anago_tail_is_known(&guard->wakes_tail);
 }
 
 /* ---- what is seen ---- */
@@ -123,6 +210,9 @@ gather(AnagoGuard *guard, const AnagoGuardInput *seen)
 {
 	guard->transactions += seen->transactions;
 	guard->busy_ms += seen->busy_ms;
+	guard->late_ms += seen->late_ms;
+	guard->wakes += seen->wakes;
+	guard->late_wakes_ms += seen->late_wakes_ms;
 	guard->gathered_ms += seen->ms;
 }
 
@@ -131,6 +221,13 @@ static double
 latency_us(const AnagoGuard *guard)
 {
 	return guard->transactions > 0 ? guard->busy_ms * 1000 / guard->transactions : 0;
+}
+
+static void
+learn_tails(AnagoGuard *guard)
+{
+	anago_tail_learn(&guard->tail, guard->transactions, guard->late_ms);
+	anago_tail_learn(&guard->wakes_tail, guard->wakes, guard->late_wakes_ms);
 }
 
 static void
@@ -144,16 +241,35 @@ learn(AnagoGuard *guard, double part)
 			guard->unloaded_us + part * (now - guard->unloaded_us);
 		guard->latency_us = now;
 		guard->age_ms = 0;
+		learn_tails(guard);
 	}
 	guard->slowdown = 1;
 	forget_gathered(guard);
 }
 
+/* Are transactions so many that tails are known, or will be soon? */
+static inline bool
+sees_tails(const AnagoGuard *guard)
+{
+	return tails_are_known(guard) || guard->probe_saw >= GUARD_PROBE_SEES;
+}
+
+static inline bool
+is_far_off(const AnagoGuard *guard, double target)
+{
+	return latency_us(guard) > GUARD_FAR_OFF * target * guard->unloaded_us;
+}
+
 /* Is it enough to judge by, or all that can be had? */
 static bool
-is_enough(const AnagoGuard *guard)
+is_enough(const AnagoGuard *guard, double target)
 {
-	return guard->transactions >= GUARD_ENOUGH || guard->gathered_ms >= GUARD_ENOUGH_MS;
+	bool		some = guard->transactions >= GUARD_ENOUGH;
+
+	if (!sees_tails(guard))
+		return some || guard->gathered_ms >= GUARD_ENOUGH_MS;
+	return guard->gathered_ms >= GUARD_TAILS_MS ||
+		(some && guard->gathered_ms >= GUARD_FAR_OFF_MS && is_far_off(guard, target));
 }
 
 /*
@@ -176,24 +292,31 @@ slowdown_by_waits(const AnagoGuard *guard, const AnagoGuardInput *seen)
  * whole.
  */
 static void
-smooth(AnagoGuard *guard, double slowdown, double transactions)
+smooth(AnagoGuard *guard, double slowdown, double transactions, bool far_off)
 {
 	double		part = within(transactions / GUARD_MANY, GUARD_LEAST_PART, 1);
 
-	if (slowdown > GUARD_ALARM * guard->slowdown)
+	if (far_off || slowdown > GUARD_ALARM * guard->slowdown)
 		part = 1;
 	guard->slowdown += part * (slowdown - guard->slowdown);
 }
 
 static void
-judge(AnagoGuard *guard, const AnagoGuardInput *seen)
+judge(AnagoGuard *guard, const AnagoGuardInput *seen, double target)
 {
 	double		now = latency_us(guard);
 
+	if (guard->budget <= GUARD_HARMLESS)
+		learn_tails(guard);
+	anago_tail_judge(&guard->tail, guard->transactions, guard->late_ms,
+					 GUARD_LATE_FLOOR * guard->unloaded_us / 1000);
+	anago_tail_judge(&guard->wakes_tail, guard->wakes, guard->late_wakes_ms,
+					 GUARD_WAKE_FLOOR_MS);
 	if (now > 0 && guard->unloaded_us > 0)
 	{
 		guard->latency_us = now;
-		smooth(guard, now / guard->unloaded_us, guard->transactions);
+		smooth(guard, now / guard->unloaded_us, guard->transactions,
+			   sees_tails(guard) && is_far_off(guard, target));
 	}
 	else if (seen->others > 0)
 		guard->slowdown = slowdown_by_waits(guard, seen);
@@ -205,7 +328,15 @@ judge(AnagoGuard *guard, const AnagoGuardInput *seen)
 static inline bool
 is_calm(const AnagoGuard *guard, double target)
 {
-	return guard->slowdown < 1 + (target - 1) * GUARD_DEAD_BAND;
+	return anago_guard_slowdown(guard) < 1 + (target - 1) * GUARD_DEAD_BAND;
+}
+
+/* After a cut tails are not known until enough was seen with what was left. */
+static inline bool
+waits_for_tails(const AnagoGuard *guard)
+{
+	return tails_are_known(guard) && guard->budget > GUARD_HARMLESS &&
+		!(anago_tail_is_seen(&guard->tail) && anago_tail_is_seen(&guard->wakes_tail));
 }
 
 /* More than is wanted would only be longer to be taken back. */
@@ -213,11 +344,15 @@ static double
 next_budget(const AnagoGuard *guard, double wants, double target, int most)
 {
 	double		budget = guard->budget;
+	double		slowdown = budget > GUARD_HARMLESS ? anago_guard_slowdown(guard) : guard->slowdown;
 
-	if (guard->slowdown > target)
-		budget *= within(target / guard->slowdown, GUARD_MOST_CUT, GUARD_LEAST_CUT);
-	else if (is_calm(guard, target) && budget < 2 * wants)
-		budget *= GUARD_GROWTH;
+	if (slowdown > target)
+		budget = fmax(budget * within((target - 1) / (slowdown - 1), GUARD_MOST_CUT, GUARD_LEAST_CUT),
+					  guard->slowdown > target ? 0 : GUARD_HARMLESS);
+	else if (slowdown < 1 + (target - 1) * GUARD_DEAD_BAND && budget < 2 * wants &&
+			 !waits_for_tails(guard))
+		budget *= !tails_are_known(guard) ? GUARD_GROWTH :
+			guard->edge_seen ? GUARD_SLOW_GROWTH : GUARD_FAST_GROWTH;
 	return within(budget, ANAGO_GUARD_LEAST, most);
 }
 
@@ -262,11 +397,29 @@ decide(AnagoGuard *guard, const AnagoGuardInput *seen, double target, int most)
 	guard->calm = is_calm(guard, target) ? guard->calm + 1 : 0;
 	decide_processes(guard, seen);
 	guard->budget = next_budget(guard, seen->wants, target, most);
+	if (anago_guard_slowdown(guard) > target)
+	{
+		/* tails of now are of the budget of before */
+		guard->edge_seen = true;
+		anago_tail_forget(&guard->tail);
+		anago_tail_forget(&guard->wakes_tail);
+	}
+}
+
+/* Is it time to hold queries up, and see what transactions take without? */
+static bool
+must_probe(const AnagoGuard *guard)
+{
+	return guard->age_ms >= (guard->budget < GUARD_DOUBTED ? GUARD_DOUBTED_MS : GUARD_OLD_MS) ||
+		(guard->age_ms >= GUARD_UNKNOWN_MS && sees_tails(guard) && !tails_are_known(guard));
 }
 
 static void
 begin_guarding(AnagoGuard *guard, int most)
 {
+	guard->edge_seen = false;
+	anago_tail_forget(&guard->tail);
+	anago_tail_forget(&guard->wakes_tail);
 	if (guard->unloaded_us == 0 || guard->age_ms >= GUARD_OLD_MS)
 		go(guard, ANAGO_GUARD_PROBE, ANAGO_GUARD_LEAST);
 	else
@@ -276,12 +429,16 @@ begin_guarding(AnagoGuard *guard, int most)
 static void
 probe(AnagoGuard *guard, const AnagoGuardInput *seen, int most)
 {
+	double		least_ms = tails_are_known(guard) ? GUARD_PROBE_MS :
+		GUARD_PROBE_TAILS_MS;
+
 	if (guard->in_state_ms <= GUARD_DRAIN_MS)
 		return;
 	gather(guard, seen);
 	if (guard->in_state_ms < GUARD_PROBE_MAX_MS &&
-		(guard->in_state_ms < GUARD_PROBE_MS || guard->transactions < GUARD_ENOUGH))
+		(guard->in_state_ms < least_ms || guard->transactions < GUARD_ENOUGH))
 		return;
+	guard->probe_saw = guard->transactions;
 	learn(guard, GUARD_LEARN_PROBE);
 	guard->age_ms = 0;			/* also where there was nothing to be learnt */
 	go(guard, ANAGO_GUARD_LIMITS, within(guard->resume, ANAGO_GUARD_LEAST, most));
@@ -291,12 +448,12 @@ static void
 limit(AnagoGuard *guard, const AnagoGuardInput *seen, double target, int most)
 {
 	gather(guard, seen);
-	if (is_enough(guard))
+	if (is_enough(guard, target))
 	{
-		judge(guard, seen);
+		judge(guard, seen, target);
 		decide(guard, seen, target, most);
 	}
-	if (guard->age_ms >= GUARD_OLD_MS)
+	if (must_probe(guard))
 		go(guard, ANAGO_GUARD_PROBE, ANAGO_GUARD_LEAST);
 }
 

@@ -10,8 +10,12 @@
  * effect what is decided, is guard_worker.c.
  *
  * A transaction's latency is the time that processes were busy with transactions,
- * by the number of these.  What it is without us is learnt while no query of ours
- * runs, and where one does by holding it up for a moment, now and then:
+ * by the number of these.  Where there are many short ones, two tails are looked at,
+ * too (tail.h): that of transactions, and that of wake-ups of the guard's own process,
+ * which waits for a CPU as whoever else wakes, a client that got its row, say, which no
+ * session shows.  The worst of the three is what counts.  What they are without us is
+ * learnt while no query of ours runs, and where one does by holding it up for a moment,
+ * now and then, at first more often:
  *
  *		IDLE		no queries of ours: what transactions take is learnt
  *		FREE		no transactions: queries have everything
@@ -43,6 +47,8 @@
 
 #include <stdbool.h>
 
+#include "resource/tail.h"
+
 /* The least budget: queries always get on. */
 #define ANAGO_GUARD_LEAST	0.05
 
@@ -69,6 +75,9 @@ typedef struct AnagoGuardInput
 	int			parallel;		/* and how many queries these are */
 	double		busy_ms;		/* of processes that began some: sum of time in
 								 * which these did not wait for their client */
+	double		late_ms;		/* of this, with transactions that were late already */
+	double		wakes;			/* sleeps of the guard's process, */
+	double		late_wakes_ms;	/* and by how much these were too long */
 	double		others;			/* processes, mean, that were busy with one
 								 * transaction all the time */
 	double		others_io;		/* of these, the part that waited for reads, 0..1 */
@@ -86,6 +95,8 @@ typedef struct AnagoGuard
 	double		resume;			/* after a probe: with this budget, */
 	int			resume_processes;	/* and these */
 	int			calm;			/* judgements in a row that all is well */
+	bool		edge_seen;		/* the budget was too large once, since there are
+								 * transactions */
 	double		crowd;			/* processes that a CPU has or that wait for one, mean */
 	double		parked_ms;		/* since some were parked */
 	double		quiet_ms;		/* since the latest transaction was seen */
@@ -94,15 +105,21 @@ typedef struct AnagoGuard
 	double		unloaded_us;	/* a transaction's latency; 0: not known */
 	double		age_ms;			/* since that was seen */
 	double		read_unloaded_us;	/* least mean latency of our reads; 0: ... */
+	AnagoTail	tail;			/* of transactions */
+	AnagoTail	wakes_tail;
+	double		probe_saw;		/* transactions, the latest probe */
 
 	/* what is gathered until it is enough to judge by */
 	double		transactions;
 	double		busy_ms;
+	double		late_ms;
+	double		wakes;
+	double		late_wakes_ms;
 	double		gathered_ms;
 
 	/* the latest judgement, for the view */
 	double		latency_us;
-	double		slowdown;
+	double		slowdown;		/* of the mean; anago_guard_slowdown() has all */
 } AnagoGuard;
 
 /* Begin: everything is everybody's. */
@@ -115,6 +132,12 @@ extern void anago_guard_init(AnagoGuard *guard, int most);
  */
 extern double anago_guard_step(AnagoGuard *guard, const AnagoGuardInput *seen,
 							   double target, int most);
+
+/* The slowdown that counts: of the mean or of a tail, what is most. */
+extern double anago_guard_slowdown(const AnagoGuard *guard);
+
+/* From which latency on, in milliseconds, a transaction is late: 0.5 or more. */
+extern double anago_guard_late_from_ms(const AnagoGuard *guard);
 
 /* For messages. */
 extern const char *anago_guard_state_name(AnagoGuardState state);

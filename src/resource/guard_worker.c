@@ -4,8 +4,8 @@
  *	  The guard's process.  See guard.h for what it decides.
  *
  * A background worker without a database.  While queries of ours read, it looks at
- * transactions about every millisecond, and decides after some looks; else it
- * sleeps, looks now and then, and is woken by the first query.  Queries wait for
+ * transactions about every half of a millisecond, as single rows are looked up in less;
+ * and decides after some looks; else it sleeps, looks now and then, and is woken by the first query.  Queries wait for
  * nothing of it: what it has decided stands in shared memory.  When it ends, that
  * stays until the postmaster has started it again; it starts from nothing.
  *
@@ -19,6 +19,7 @@
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
+#include "pgstat.h"
 #include "portability/instr_time.h"
 #include "storage/proc.h"
 #include "utils/builtins.h"
@@ -33,8 +34,12 @@
 #include "resource/transactions.h"
 
 /* Between looks, and between decisions; sleeps where there is nothing to do. */
-#define LOOK_MS			1
-#define BACKENDS_OF_A_LOOK	500	/* with so many more, a millisecond longer */
+#define LOOK_US			500
+#define BACKENDS_OF_A_LOOK	500 /* with so many more, a millisecond longer */
+#define FREE_MS			1		/* without transactions */
+
+/* The kernel's timers end so much later, and the process goes on, where a CPU is idle. */
+#define TIMER_MS		0.25
 #define DECIDE_MS		20
 #define STANDING_MS		100			/* a query that stands still may go on */
 #define IDLE_MS			250
@@ -48,6 +53,10 @@
 PG_FUNCTION_INFO_V1(anago_guard);
 
 static AnagoGuard guard;
+
+/* What this process slept between looks. */
+static int	wakes;
+static double late_wakes_ms;
 
 void
 anago_guard_worker_init(void)
@@ -63,6 +72,29 @@ sleep_ms(long ms)
 	static uint32 event = 0;
 
 	anago_background_sleep(ms, anago_wait_event(&event, "AnagoGuard"));
+}
+
+/*
+ * Between two looks.  (A latch knows whole milliseconds; nobody wakes us for a decision.)
+ * How long that took beyond what the kernel needs is how long whoever wakes waits for a
+ * CPU.
+ */
+static void
+sleep_between_looks(void)
+{
+	static uint32 event = 0;
+	long		us = LOOK_US + MaxBackends / BACKENDS_OF_A_LOOK * 1000L;
+	instr_time	begin;
+	instr_time	end;
+
+	pgstat_report_wait_start(anago_wait_event(&event, "AnagoGuard"));
+	INSTR_TIME_SET_CURRENT(begin);
+	pg_usleep(us);
+	INSTR_TIME_SET_CURRENT(end);
+	pgstat_report_wait_end();
+	INSTR_TIME_SUBTRACT(end, begin);
+	wakes++;
+	late_wakes_ms += Max(INSTR_TIME_GET_MILLISEC(end) - us / 1000.0 - TIMER_MS, 0);
 }
 
 /* Until a query reads, or so long. */
@@ -88,15 +120,21 @@ look_for_a_while(void)
 	instr_time	begin;
 	double		before = 0;
 
+	if (guard.state == ANAGO_GUARD_IDLE)
+		anago_transactions_begin_looks();	/* it may have slept */
 	INSTR_TIME_SET_CURRENT(begin);
 	while (before < DECIDE_MS)
 	{
 		instr_time	now;
 
-		sleep_ms(LOOK_MS + MaxBackends / BACKENDS_OF_A_LOOK);
+		if (guard.state == ANAGO_GUARD_FREE)
+			sleep_ms(FREE_MS + MaxBackends / BACKENDS_OF_A_LOOK);
+		else
+			sleep_between_looks();
 		INSTR_TIME_SET_CURRENT(now);
 		INSTR_TIME_SUBTRACT(now, begin);
-		anago_transactions_look(INSTR_TIME_GET_MILLISEC(now) - before);
+		anago_transactions_look(INSTR_TIME_GET_MILLISEC(now) - before,
+								anago_guard_late_from_ms(&guard));
 		before = INSTR_TIME_GET_MILLISEC(now);
 	}
 }
@@ -129,7 +167,7 @@ report(const AnagoGuardInput *seen)
 	anago_write_double(&report->per_second, seen->ms > 0 ? seen->transactions * 1000 / seen->ms : 0);
 	anago_write_double(&report->latency_us, guard.latency_us);
 	anago_write_double(&report->unloaded_us, guard.unloaded_us);
-	anago_write_double(&report->slowdown, guard.slowdown);
+	anago_write_double(&report->slowdown, anago_guard_slowdown(&guard));
 	anago_write_double(&report->budget, guard.budget);
 }
 
@@ -164,6 +202,10 @@ decide(void)
 	AnagoGuardState before = guard.state;
 
 	anago_transactions_seen(&seen);
+	seen.wakes = wakes;
+	seen.late_wakes_ms = late_wakes_ms;
+	wakes = 0;
+	late_wakes_ms = 0;
 	anago_guard_step(&guard, &seen, anago_oltp_slowdown, MOST_READS);
 	put_into_effect(guard.budget, guard.processes, seen.queries);
 	report(&seen);
@@ -194,6 +236,7 @@ anago_guard_main(Datum arg)
 			sleep_idle(ANAGO_BACKGROUND_OFF_MS);
 			continue;
 		}
+		sleep_ms(0);			/* what is asked of us: to end, to read settings */
 		look_for_a_while();
 		decide();
 		if (guard.state == ANAGO_GUARD_IDLE)

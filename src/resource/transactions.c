@@ -13,6 +13,9 @@
  *		busy		x   x       x   x           x
  *		seen				    2 began, 2 ms   1 began, 2 ms
  *
+ * The first look at a transaction may come when that has just begun, so that of its
+ * time only what lies between two looks is sure: by that it is told what is late.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -46,6 +49,7 @@ typedef struct Session
 	LocalTransactionId latest;
 	double		busy_ms;		/* since that began */
 	double		reading_ms;		/* of this, waiting for reads */
+	double		surely_ms;		/* of this, between looks that both saw it */
 
 	/* of one that leads a query of ours: the latest look at its workers */
 	uint32		turn;
@@ -59,6 +63,7 @@ static Session *sessions;
 static double looked_ms;		/* since the last time */
 static double transactions;
 static double busy_ms;
+static double late_ms;
 
 void
 anago_transactions_begin(void)
@@ -95,11 +100,11 @@ count_begun(Session *session, LocalTransactionId now)
 		begun = 1;
 	transactions += begun;
 	busy_ms += session->busy_ms;
-	session->busy_ms = session->reading_ms = 0;
+	session->busy_ms = session->reading_ms = session->surely_ms = 0;
 }
 
 static void
-look_at(Session *session, PGPROC *proc, double ms)
+look_at(Session *session, PGPROC *proc, double ms, double late_from_ms)
 {
 	LocalTransactionId now = *(volatile LocalTransactionId *) &ANAGO_PROC_LXID(proc);
 	uint32		event = *(volatile uint32 *) &proc->wait_event_info;
@@ -116,32 +121,64 @@ look_at(Session *session, PGPROC *proc, double ms)
 		(event & WAIT_EVENT_CLASS) == PG_WAIT_TIMEOUT ||
 		(event & WAIT_EVENT_CLASS) == PG_WAIT_LOCK)
 		return;
+	if (session->busy_ms > 0)
+		session->surely_ms += ms;
+	if (session->surely_ms >= late_from_ms)
+		late_ms += ms;
 	session->busy_ms += ms;
 	if ((event & WAIT_EVENT_CLASS) == PG_WAIT_IO)
 		session->reading_ms += ms;
 }
 
+/*
+ * The session that has this process now.  NULL: there is none, or it is no client's; or
+ * it runs a query of ours, so that its transaction is not looked at.
+ */
+static Session *
+session_of(int i)
+{
+	PGPROC	   *proc = GetPGProcByNumber(i);
+	Session    *session = &sessions[i];
+	int			pid = *(volatile int *) &proc->pid;
+
+	if (pid != session->pid)
+	{
+		memset(session, 0, sizeof(Session));
+		session->pid = pid;
+	}
+	if (pid == 0 || !is_session(proc))
+		return NULL;
+	if (!is_ours(i))
+		return session;
+	session->busy_ms = session->reading_ms = session->surely_ms = 0;
+	return NULL;
+}
+
 void
-anago_transactions_look(double ms)
+anago_transactions_begin_looks(void)
+{
+	for (int i = 0; i < Min(MaxBackends, anago_budgets->nslots); i++)
+	{
+		Session    *session = session_of(i);
+		LocalTransactionId now = *(volatile LocalTransactionId *) &ANAGO_PROC_LXID(GetPGProcByNumber(i));
+
+		if (session == NULL || now == InvalidLocalTransactionId || now == session->latest)
+			continue;
+		session->latest = now;
+		session->busy_ms = session->reading_ms = session->surely_ms = 0;
+	}
+}
+
+void
+anago_transactions_look(double ms, double late_from_ms)
 {
 	looked_ms += ms;
 	for (int i = 0; i < Min(MaxBackends, anago_budgets->nslots); i++)
 	{
-		PGPROC	   *proc = GetPGProcByNumber(i);
-		Session    *session = &sessions[i];
-		int			pid = *(volatile int *) &proc->pid;
+		Session    *session = session_of(i);
 
-		if (pid != session->pid)
-		{
-			memset(session, 0, sizeof(Session));
-			session->pid = pid;
-		}
-		if (pid == 0 || !is_session(proc))
-			continue;
-		if (is_ours(i))
-			session->busy_ms = session->reading_ms = 0;
-		else
-			look_at(session, proc, ms);
+		if (session != NULL)
+			look_at(session, GetPGProcByNumber(i), ms, late_from_ms);
 	}
 }
 
@@ -270,10 +307,11 @@ anago_transactions_seen(AnagoGuardInput *seen)
 	seen->queries = anago_transactions_queries(&seen->wants);
 	seen->transactions = transactions;
 	seen->busy_ms = busy_ms;
+	seen->late_ms = late_ms;
 	see_workers(seen);
 	see_long_ones(seen);
 	seen->read_us = own_read_us();
 	seen->runnable = runnable();
 	seen->cpus = (int) sysconf(_SC_NPROCESSORS_ONLN);
-	looked_ms = transactions = busy_ms = 0;
+	looked_ms = transactions = busy_ms = late_ms = 0;
 }

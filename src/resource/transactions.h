@@ -17,11 +17,17 @@
 
 #include "resource/guard.h"
 
-/* In the memory context that is current. */
+/* Before all else; in the memory context that is current. */
 extern void anago_transactions_begin(void);
 
-/* A look, `ms` milliseconds after the one before. */
-extern void anago_transactions_look(double ms);
+/* Looks begin again; what began since the last one is not counted. */
+extern void anago_transactions_begin_looks(void);
+
+/*
+ * A look, `ms` milliseconds after the one before.  A transaction is late that a session
+ * was busy with for `late_from_ms`, as looks tell.
+ */
+extern void anago_transactions_look(double ms, double late_from_ms);
 
 /* What was seen since the last time, all of an AnagoGuardInput. */
 extern void anago_transactions_seen(AnagoGuardInput *seen);
