@@ -120,8 +120,6 @@ look_for_a_while(void)
 	instr_time	begin;
 	double		before = 0;
 
-	if (guard.state == ANAGO_GUARD_IDLE)
-		anago_transactions_begin_looks();	/* it may have slept */
 	INSTR_TIME_SET_CURRENT(begin);
 	while (before < DECIDE_MS)
 	{

@@ -13,6 +13,9 @@
  *		busy		x   x       x   x           x
  *		seen				    2 began, 2 ms   1 began, 2 ms
  *
+ * Where nobody looked for a while, of transactions that began since the same part counts
+ * as of the time.
+ *
  * The first look at a transaction may come when that has just begun, so that of its
  * time only what lies between two looks is sure: by that it is told what is late.
  *
@@ -24,6 +27,7 @@
 
 #include "miscadmin.h"
 #include "pgstat.h"
+#include "portability/instr_time.h"
 #include "storage/fd.h"
 #include "storage/proc.h"
 #include "utils/wait_event.h"
@@ -36,7 +40,10 @@
 
 #define WAIT_EVENT_CLASS	0xFF000000U
 
-/* Busy for so long with one transaction: it is too long to be counted. */
+/*
+ * Busy for so long with one transaction: it is too long to be counted, and no longer late
+ * but another kind of work.  (One dump would be more late time than all lookups have.)
+ */
 #define LONG_MS		200.0
 
 /* A session does not begin more in a millisecond, whatever its number says. */
@@ -47,6 +54,8 @@ typedef struct Session
 {
 	int			pid;
 	LocalTransactionId latest;
+	double		latest_ms;		/* when that was first seen, */
+	double		latest_looked_ms;	/* and how long was looked until then */
 	double		busy_ms;		/* since that began */
 	double		reading_ms;		/* of this, waiting for reads */
 	double		surely_ms;		/* of this, between looks that both saw it */
@@ -60,6 +69,8 @@ typedef struct Session
 } Session;
 
 static Session *sessions;
+static double now_ms;			/* of the latest look */
+static double all_looked_ms;
 static double looked_ms;		/* since the last time */
 static double transactions;
 static double busy_ms;
@@ -88,31 +99,52 @@ is_session(const PGPROC *proc)
 		(proc->lockGroupLeader == NULL || proc->lockGroupLeader == proc);
 }
 
-/* One that began, and perhaps others before it. */
-static void
-count_begun(Session *session, LocalTransactionId now)
+/* The number of its transaction; it may change at any time. */
+static inline LocalTransactionId
+number_of(PGPROC *proc)
 {
-	uint32		begun = session->latest == InvalidLocalTransactionId ? 1 :
-		now - session->latest;
+	return *(volatile LocalTransactionId *) &ANAGO_PROC_LXID(proc);
+}
 
-	session->latest = now;
-	if (begun > MOST_BEGUN)
-		begun = 1;
-	transactions += begun;
-	busy_ms += session->busy_ms;
+/* (between two transactions there is no number) */
+static void
+begin_anew(Session *session, PGPROC *proc)
+{
+	session->latest = number_of(proc);
+	session->latest_ms = now_ms;
+	session->latest_looked_ms = all_looked_ms;
 	session->busy_ms = session->reading_ms = session->surely_ms = 0;
+}
+
+/*
+ * One that began, and perhaps others before it: of what began since the latest one, the
+ * part of the time in which was looked, as busy time is counted only then.
+ */
+static void
+count_begun(Session *session, PGPROC *proc, LocalTransactionId now)
+{
+	double		ms = now_ms - session->latest_ms;
+	double		part = ms > 0 ? Min((all_looked_ms - session->latest_looked_ms) / ms, 1) : 1;
+	double		begun = (uint32) (now - session->latest);
+
+	if (session->latest == InvalidLocalTransactionId || begun > MOST_BEGUN * Max(ms, 1))
+		begun = part = 1;
+	transactions += begun * part;
+	busy_ms += session->busy_ms;
+	begin_anew(session, proc);
+	session->latest = now;
 }
 
 static void
 look_at(Session *session, PGPROC *proc, double ms, double late_from_ms)
 {
-	LocalTransactionId now = *(volatile LocalTransactionId *) &ANAGO_PROC_LXID(proc);
+	LocalTransactionId now = number_of(proc);
 	uint32		event = *(volatile uint32 *) &proc->wait_event_info;
 
 	if (now == InvalidLocalTransactionId)
 		return;
 	if (now != session->latest)
-		count_begun(session, now);
+		count_begun(session, proc, now);
 	/*
 	 * (it is asked to sleep: pg_sleep(); who waits for a lock is not the slower for
 	 * our reads, but its holder may be)
@@ -123,7 +155,7 @@ look_at(Session *session, PGPROC *proc, double ms, double late_from_ms)
 		return;
 	if (session->busy_ms > 0)
 		session->surely_ms += ms;
-	if (session->surely_ms >= late_from_ms)
+	if (session->surely_ms >= late_from_ms && session->busy_ms <= LONG_MS)
 		late_ms += ms;
 	session->busy_ms += ms;
 	if ((event & WAIT_EVENT_CLASS) == PG_WAIT_IO)
@@ -150,28 +182,18 @@ session_of(int i)
 		return NULL;
 	if (!is_ours(i))
 		return session;
-	session->busy_ms = session->reading_ms = session->surely_ms = 0;
+	begin_anew(session, proc);
 	return NULL;
-}
-
-void
-anago_transactions_begin_looks(void)
-{
-	for (int i = 0; i < Min(MaxBackends, anago_budgets->nslots); i++)
-	{
-		Session    *session = session_of(i);
-		LocalTransactionId now = *(volatile LocalTransactionId *) &ANAGO_PROC_LXID(GetPGProcByNumber(i));
-
-		if (session == NULL || now == InvalidLocalTransactionId || now == session->latest)
-			continue;
-		session->latest = now;
-		session->busy_ms = session->reading_ms = session->surely_ms = 0;
-	}
 }
 
 void
 anago_transactions_look(double ms, double late_from_ms)
 {
+	instr_time	now;
+
+	INSTR_TIME_SET_CURRENT(now);
+	now_ms = INSTR_TIME_GET_MILLISEC(now);
+	all_looked_ms += ms;
 	looked_ms += ms;
 	for (int i = 0; i < Min(MaxBackends, anago_budgets->nslots); i++)
 	{
@@ -273,7 +295,7 @@ anago_transactions_running(void)
 		PGPROC	   *proc = GetPGProcByNumber(i);
 
 		n += *(volatile int *) &proc->pid != 0 && is_session(proc) &&
-			*(volatile LocalTransactionId *) &ANAGO_PROC_LXID(proc) != InvalidLocalTransactionId;
+			number_of(proc) != InvalidLocalTransactionId;
 	}
 	return n;
 }

@@ -20,11 +20,8 @@
 /* Before all else; in the memory context that is current. */
 extern void anago_transactions_begin(void);
 
-/* Looks begin again; what began since the last one is not counted. */
-extern void anago_transactions_begin_looks(void);
-
 /*
- * A look, `ms` milliseconds after the one before.  A transaction is late that a session
+ * A look, `ms` milliseconds after the one before, or after looks began again.  A transaction is late that a session
  * was busy with for `late_from_ms`, as looks tell.
  */
 extern void anago_transactions_look(double ms, double late_from_ms);
