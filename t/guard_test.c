@@ -256,6 +256,108 @@ test_tails(void)
 	claim(guard.budget > 20, "what was learnt and is no longer so does not hold queries back for ever (%.2f)", guard.budget);
 }
 
+/* Steps with queries and without them, or with transactions and without, by turns. */
+static void
+come_and_go(AnagoGuard *guard, const World *with, const World *without, int turn_ms, int ms)
+{
+	for (int past = 0; past < ms; past += 2 * turn_ms)
+	{
+		live(guard, with, turn_ms);
+		live(guard, without, turn_ms);
+	}
+}
+
+/* Worlds in which little is seen of tails, that were known. */
+static void
+test_tails_unseen(void)
+{
+	World		quiet = {.cpus = 2, .clients = 4, .running = 2, .alone_us = 100, .late_us = 3, .late_wakes_us = 8};
+	World		harmless = quiet;
+	World		only_queries;
+	World		hurt;
+	AnagoGuardInput others = {.ms = STEP_MS, .queries = 1, .wants = 256, .others = 3, .others_io = 0.9,
+		.read_us = 100, .runnable = 1, .cpus = 2};
+	int			turns[] = {60, 160};
+	AnagoGuard	guard = begin();
+	int			probed = 0;
+	double		learnt;
+
+	harmless.queries = 1;
+	harmless.wants = 256;
+	only_queries = harmless;
+	only_queries.clients = 0;
+	live(&guard, &quiet, 2000);
+	for (int i = 0; i < 500; i++)
+		anago_guard_step(&guard, &others, TARGET, MOST);
+	claim(guard.budget > 4, "many short ones once, now few long ones: reads grow (%.1f)", guard.budget);
+
+	for (int i = 0; i < 2; i++)
+	{
+		guard = begin();
+		live(&guard, &quiet, 2000);
+		come_and_go(&guard, &harmless, &quiet, turns[i], 20000);
+		claim(guard.resume > 50, "queries of %d ms that do no harm get more (%.1f)", turns[i], guard.resume);
+		hurt = harmless;
+		hurt.tail = 0.05;
+		come_and_go(&guard, &hurt, &quiet, turns[i], 20000);
+		claim(guard.resume < 20, "and less where tails grow (%.1f)", guard.resume);
+		guard = begin();
+		live(&guard, &quiet, 2000);
+		come_and_go(&guard, &harmless, &only_queries, turns[i], 20000);
+		claim(guard.resume > 50, "so where transactions come and go (%.1f)", guard.resume);
+	}
+
+	guard = begin();
+	harmless.alone_us = quiet.alone_us = 80000;
+	for (int past = 0; past < 20000; past += 320)
+	{
+		live(&guard, &quiet, 160);
+		for (int i = 0; i < 8; i++)
+		{
+			live(&guard, &harmless, STEP_MS);
+			probed += guard.state == ANAGO_GUARD_PROBE ? STEP_MS : 0;
+		}
+	}
+	claim(probed < 2000, "few transactions, short queries: they are seldom probed (%d ms)", probed);
+
+	guard = begin();
+	harmless.alone_us = 100;
+	hurt = harmless;
+	hurt.hurt = 0;
+	hurt.anyway = 3;
+	hurt.late_us = 300;
+	live(&guard, &quiet, 2000);
+	quiet.alone_us = 100;
+	live(&guard, &quiet, 2000);
+	learnt = guard.tail.learnt_late_ms / guard.tail.learnt;
+	while (guard.state != ANAGO_GUARD_LIMITS || guard.budget > 0.1)
+		live(&guard, &hurt, STEP_MS);
+	for (int i = 0; i < 50; i++)
+		if (guard.state == ANAGO_GUARD_LIMITS)
+			live(&guard, &hurt, STEP_MS);
+	claim(guard.tail.learnt_late_ms / guard.tail.learnt < 2 * learnt,
+		  "where the mean is too slow nothing is learnt of tails beside queries");
+}
+
+/* Where looks are seldom, wake-ups are few. */
+static void
+test_seldom(void)
+{
+	World		world = {.cpus = 2, .clients = 4, .running = 2, .alone_us = 100, .late_us = 3, .queries = 1, .wants = 256};
+	AnagoGuard	guard = begin();
+	int			probed = 0;
+
+	for (int ms = 0; ms < 60000; ms += STEP_MS)
+	{
+		AnagoGuardInput seen = see(&world, guard.budget, guard.processes);
+
+		seen.wakes = 1;
+		anago_guard_step(&guard, &seen, TARGET, MOST);
+		probed += guard.state == ANAGO_GUARD_PROBE ? STEP_MS : 0;
+	}
+	claim(probed < 6000, "it does not probe for ever what it cannot know (%d ms of a minute)", probed);
+}
+
 /* Transactions that are too long to be counted. */
 static void
 test_waits(void)
@@ -361,6 +463,8 @@ main(void)
 	test_probe();
 	test_noise();
 	test_tails();
+	test_tails_unseen();
+	test_seldom();
 	test_waits();
 	test_anything();
 	printf("1..%d\n", ntests);

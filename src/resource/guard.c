@@ -69,6 +69,13 @@
 #define GUARD_MOST_PROBES	20
 #define GUARD_PROBE_SEES	(TAIL_KNOWN / GUARD_MOST_PROBES)
 
+/* With fewer transactions in a millisecond it takes too long until tails are seen. */
+#define GUARD_TAILS_RATE	0.2
+#define GUARD_RATE_MS		1000.0
+
+/* What was seen of tails is of now after so short a time without either. */
+#define GUARD_AWAY_MS		500
+
 /*
  * With so small a budget queries have no more of the CPUs than a plan of PostgreSQL's own
  * that reads one page at a time: what tails are then is as in a probe, and they take
@@ -203,6 +210,20 @@ tails_are_known(const AnagoGuard *guard)
 	return anago_tail_is_known(&guard->tail) && anago_tail_is_known(&guard->wakes_tail);
 }
 
+/* ...and transactions are still so many that they can be seen. */
+static bool
+tails_count(const AnagoGuard *guard)
+{
+	return tails_are_known(guard) && guard->rate >= GUARD_TAILS_RATE;
+}
+
+static void
+forget_tails(AnagoGuard *guard)
+{
+	anago_tail_forget(&guard->tail);
+	anago_tail_forget(&guard->wakes_tail);
+}
+
 /* ---- what is seen ---- */
 
 static void
@@ -237,11 +258,12 @@ learn(AnagoGuard *guard, double part)
 
 	if (now > 0)
 	{
+		if (guard->unloaded_us > 0) /* else it was not known yet what is late */
+			learn_tails(guard);
 		guard->unloaded_us = guard->unloaded_us == 0 ? now :
 			guard->unloaded_us + part * (now - guard->unloaded_us);
 		guard->latency_us = now;
 		guard->age_ms = 0;
-		learn_tails(guard);
 	}
 	guard->slowdown = 1;
 	forget_gathered(guard);
@@ -251,7 +273,7 @@ learn(AnagoGuard *guard, double part)
 static inline bool
 sees_tails(const AnagoGuard *guard)
 {
-	return tails_are_known(guard) || guard->probe_saw >= GUARD_PROBE_SEES;
+	return tails_count(guard) || guard->probe_saw >= GUARD_PROBE_SEES;
 }
 
 static inline bool
@@ -302,16 +324,30 @@ smooth(AnagoGuard *guard, double slowdown, double transactions, bool far_off)
 }
 
 static void
-judge(AnagoGuard *guard, const AnagoGuardInput *seen, double target)
+judge_tails(AnagoGuard *guard, double target)
 {
-	double		now = latency_us(guard);
-
-	if (guard->budget <= GUARD_HARMLESS)
+	/* (where the mean is worse than in a probe, so are tails) */
+	if (guard->budget <= GUARD_HARMLESS && guard->unloaded_us > 0 &&
+		latency_us(guard) <= target * guard->unloaded_us)
 		learn_tails(guard);
+	if (!tails_count(guard))
+	{
+		forget_tails(guard);
+		guard->tail.slowdown = guard->wakes_tail.slowdown = 1;
+		return;
+	}
 	anago_tail_judge(&guard->tail, guard->transactions, guard->late_ms,
 					 GUARD_LATE_FLOOR * guard->unloaded_us / 1000);
 	anago_tail_judge(&guard->wakes_tail, guard->wakes, guard->late_wakes_ms,
 					 GUARD_WAKE_FLOOR_MS);
+}
+
+static void
+judge(AnagoGuard *guard, const AnagoGuardInput *seen, double target)
+{
+	double		now = latency_us(guard);
+
+	judge_tails(guard, target);
 	if (now > 0 && guard->unloaded_us > 0)
 	{
 		guard->latency_us = now;
@@ -335,7 +371,7 @@ is_calm(const AnagoGuard *guard, double target)
 static inline bool
 waits_for_tails(const AnagoGuard *guard)
 {
-	return tails_are_known(guard) && guard->budget > GUARD_HARMLESS &&
+	return tails_count(guard) && guard->budget > GUARD_HARMLESS &&
 		!(anago_tail_is_seen(&guard->tail) && anago_tail_is_seen(&guard->wakes_tail));
 }
 
@@ -351,7 +387,7 @@ next_budget(const AnagoGuard *guard, double wants, double target, int most)
 					  guard->slowdown > target ? 0 : GUARD_HARMLESS);
 	else if (slowdown < 1 + (target - 1) * GUARD_DEAD_BAND && budget < 2 * wants &&
 			 !waits_for_tails(guard))
-		budget *= !tails_are_known(guard) ? GUARD_GROWTH :
+		budget *= !tails_count(guard) ? GUARD_GROWTH :
 			guard->edge_seen ? GUARD_SLOW_GROWTH : GUARD_FAST_GROWTH;
 	return within(budget, ANAGO_GUARD_LEAST, most);
 }
@@ -401,8 +437,7 @@ decide(AnagoGuard *guard, const AnagoGuardInput *seen, double target, int most)
 	{
 		/* tails of now are of the budget of before */
 		guard->edge_seen = true;
-		anago_tail_forget(&guard->tail);
-		anago_tail_forget(&guard->wakes_tail);
+		forget_tails(guard);
 	}
 }
 
@@ -411,19 +446,31 @@ static bool
 must_probe(const AnagoGuard *guard)
 {
 	return guard->age_ms >= (guard->budget < GUARD_DOUBTED ? GUARD_DOUBTED_MS : GUARD_OLD_MS) ||
-		(guard->age_ms >= GUARD_UNKNOWN_MS && sees_tails(guard) && !tails_are_known(guard));
+		(guard->age_ms >= GUARD_UNKNOWN_MS && sees_tails(guard) && !tails_are_known(guard) &&
+		 guard->probes < 2 * GUARD_MOST_PROBES);
 }
 
 static void
 begin_guarding(AnagoGuard *guard, int most)
 {
-	guard->edge_seen = false;
-	anago_tail_forget(&guard->tail);
-	anago_tail_forget(&guard->wakes_tail);
+	if (guard->in_state_ms >= GUARD_AWAY_MS)
+	{
+		guard->edge_seen = false;
+		forget_tails(guard);
+	}
 	if (guard->unloaded_us == 0 || guard->age_ms >= GUARD_OLD_MS)
 		go(guard, ANAGO_GUARD_PROBE, ANAGO_GUARD_LEAST);
 	else
 		go(guard, ANAGO_GUARD_LIMITS, within(guard->resume, ANAGO_GUARD_LEAST, most));
+}
+
+static void
+end_probe(AnagoGuard *guard)
+{
+	guard->probe_saw = guard->transactions;
+	guard->probes += !tails_are_known(guard) && guard->probes < 2 * GUARD_MOST_PROBES;
+	learn(guard, GUARD_LEARN_PROBE);
+	guard->age_ms = 0;			/* also where there was nothing to be learnt */
 }
 
 static void
@@ -438,16 +485,14 @@ probe(AnagoGuard *guard, const AnagoGuardInput *seen, int most)
 	if (guard->in_state_ms < GUARD_PROBE_MAX_MS &&
 		(guard->in_state_ms < least_ms || guard->transactions < GUARD_ENOUGH))
 		return;
-	guard->probe_saw = guard->transactions;
-	learn(guard, GUARD_LEARN_PROBE);
-	guard->age_ms = 0;			/* also where there was nothing to be learnt */
+	end_probe(guard);
 	go(guard, ANAGO_GUARD_LIMITS, within(guard->resume, ANAGO_GUARD_LEAST, most));
 }
-
 static void
 limit(AnagoGuard *guard, const AnagoGuardInput *seen, double target, int most)
 {
 	gather(guard, seen);
+	guard->wanted = seen->wants;
 	if (is_enough(guard, target))
 	{
 		judge(guard, seen, target);
@@ -455,6 +500,24 @@ limit(AnagoGuard *guard, const AnagoGuardInput *seen, double target, int most)
 	}
 	if (must_probe(guard))
 		go(guard, ANAGO_GUARD_PROBE, ANAGO_GUARD_LEAST);
+}
+
+/*
+ * Queries or transactions are over, perhaps before enough was seen.  Else one short query after the
+ * other would be held up by a probe that never ends, or never have more reads.
+ */
+static void
+end_guarding(AnagoGuard *guard, const AnagoGuardInput *seen, double target, int most)
+{
+	AnagoGuardInput last = *seen;
+
+	if (guard->state == ANAGO_GUARD_PROBE && guard->gathered_ms > 0)
+		end_probe(guard);
+	if (guard->state != ANAGO_GUARD_LIMITS || guard->transactions < GUARD_ENOUGH)
+		return;
+	last.wants = guard->wanted;
+	judge(guard, &last, target);
+	decide(guard, &last, target, most);
 }
 
 double
@@ -467,6 +530,7 @@ anago_guard_step(AnagoGuard *guard, const AnagoGuardInput *seen,
 	guard->age_ms += seen->ms;
 	guard->parked_ms += seen->ms;
 	guard->crowd += (seen->runnable - guard->crowd) * within(seen->ms / GUARD_CROWD_MS, 0, 1);
+	guard->rate += (seen->transactions - guard->rate * seen->ms) / fmax(GUARD_RATE_MS, seen->ms);
 	guard->quiet_ms = transactions ? 0 : guard->quiet_ms + seen->ms;
 	if (seen->read_us > 0 &&
 		(guard->read_unloaded_us == 0 || seen->read_us < guard->read_unloaded_us))
@@ -474,13 +538,17 @@ anago_guard_step(AnagoGuard *guard, const AnagoGuardInput *seen,
 
 	if (seen->queries == 0 && seen->workers == 0)
 	{
+		end_guarding(guard, seen, target, most);
 		go(guard, ANAGO_GUARD_IDLE, most);
 		gather(guard, seen);
 		if (guard->transactions >= GUARD_ENOUGH)
 			learn(guard, GUARD_LEARN_IDLE);
 	}
 	else if (guard->quiet_ms >= GUARD_QUIET_MS)
+	{
+		end_guarding(guard, seen, target, most);
 		go(guard, ANAGO_GUARD_FREE, most);
+	}
 	else if (guard->state == ANAGO_GUARD_PROBE)
 		probe(guard, seen, most);
 	else if (guard->state == ANAGO_GUARD_LIMITS)

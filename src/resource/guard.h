@@ -108,6 +108,9 @@ typedef struct AnagoGuard
 	AnagoTail	tail;			/* of transactions */
 	AnagoTail	wakes_tail;
 	double		probe_saw;		/* transactions, the latest probe */
+	int			probes;			/* in which tails were not known */
+	double		rate;			/* transactions in a millisecond, mean of a second */
+	double		wanted;			/* reads in flight that queries would have, the latest */
 
 	/* what is gathered until it is enough to judge by */
 	double		transactions;
