@@ -440,6 +440,19 @@ test_processes(void)
 		  "and where there are no transactions");
 
 	guard = begin();
+	crowded.running = 2;
+	crowded.crowds = 0.4;
+	live(&guard, &alone, 500);
+	live(&guard, &crowded, 400);
+	crowded.crowds = 0;
+	crowded.running = 0.1;
+	for (int i = 0; i < 100 && guard.calm < 12; i++)
+		live(&guard, &crowded, STEP_MS);
+	reads = guard.processes;
+	live(&guard, &alone, STEP_MS);
+	claim(guard.resume_processes == reads, "the end of a query is no room for more processes (%d)", guard.resume_processes);
+
+	guard = begin();
 	live(&guard, &alone, 500);
 	live(&guard, &cached, 1000);
 	claim(guard.state == ANAGO_GUARD_LIMITS && guard.processes >= 1 && guard.processes <= 2,

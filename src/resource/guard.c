@@ -510,6 +510,7 @@ static void
 end_guarding(AnagoGuard *guard, const AnagoGuardInput *seen, double target, int most)
 {
 	AnagoGuardInput last = *seen;
+	int			processes = guard->processes;
 
 	if (guard->state == ANAGO_GUARD_PROBE && guard->gathered_ms > 0)
 		end_probe(guard);
@@ -518,6 +519,7 @@ end_guarding(AnagoGuard *guard, const AnagoGuardInput *seen, double target, int 
 	last.wants = guard->wanted;
 	judge(guard, &last, target);
 	decide(guard, &last, target, most);
+	guard->processes = processes;	/* workers are gone, and tell nothing */
 }
 
 double
