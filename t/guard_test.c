@@ -413,8 +413,13 @@ test_processes(void)
 	AnagoGuard	guard = begin();
 	World		crowded = both;
 	World		cached = {.cpus = 2, .clients = 4, .running = 2, .alone_us = 400, .workers = 4, .crowds = 0.2};
+	World		quiet = {.cpus = 2, .clients = 4, .running = 0.1, .alone_us = 100, .late_us = 3, .late_wakes_us = 8};
+	World		ends = quiet;
 	double		reads;
 
+	ends.queries = 1;
+	ends.wants = 256;
+	ends.workers = 4;
 	crowded.hurt = 0.0001;
 	crowded.workers = 4;
 	crowded.crowds = 0.4;
@@ -440,16 +445,15 @@ test_processes(void)
 		  "and where there are no transactions");
 
 	guard = begin();
-	crowded.running = 2;
-	crowded.crowds = 0.4;
-	live(&guard, &alone, 500);
-	live(&guard, &crowded, 400);
-	crowded.crowds = 0;
-	crowded.running = 0.1;
-	for (int i = 0; i < 100 && guard.calm < 12; i++)
-		live(&guard, &crowded, STEP_MS);
+	ends.running = 2;
+	live(&guard, &quiet, 2000);
+	live(&guard, &ends, 600);
+	ends.running = 0.1;
+	for (int i = 0; i < 500 && !(guard.calm == 9 && guard.transactions > 100); i++)
+		live(&guard, &ends, STEP_MS);
 	reads = guard.processes;
-	live(&guard, &alone, STEP_MS);
+	claim(reads < 4, "(some are parked)");
+	live(&guard, &quiet, STEP_MS);
 	claim(guard.resume_processes == reads, "the end of a query is no room for more processes (%d)", guard.resume_processes);
 
 	guard = begin();
