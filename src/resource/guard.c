@@ -488,6 +488,7 @@ probe(AnagoGuard *guard, const AnagoGuardInput *seen, int most)
 	end_probe(guard);
 	go(guard, ANAGO_GUARD_LIMITS, within(guard->resume, ANAGO_GUARD_LEAST, most));
 }
+
 static void
 limit(AnagoGuard *guard, const AnagoGuardInput *seen, double target, int most)
 {
@@ -503,8 +504,9 @@ limit(AnagoGuard *guard, const AnagoGuardInput *seen, double target, int most)
 }
 
 /*
- * Queries or transactions are over, perhaps before enough was seen.  Else one short query after the
- * other would be held up by a probe that never ends, or never have more reads.
+ * Queries or transactions are over, perhaps before enough was seen.  Else one short
+ * query after the other would be held up by a probe that never ends, or never have more
+ * reads.
  */
 static void
 end_guarding(AnagoGuard *guard, const AnagoGuardInput *seen, double target, int most)
