@@ -248,6 +248,17 @@ test_tails(void)
 	mean = mean_budget(&guard, &wakes, 6000);
 	claim(mean > 3 && mean < 10, "who wakes waits longer for a CPU: less (%.2f)", mean);
 
+	/* as many clients whose transactions take longer: fewer of them */
+	for (wakes.alone_us = 2000; wakes.alone_us <= 8000; wakes.alone_us *= 4)
+	{
+		guard = begin();
+		live(&guard, &wakes, 8000);
+		mean = mean_budget(&guard, &wakes, 6000);
+		claim(mean > 3 && mean < 10, "also beside %.0f transactions a second (%.2f)",
+			  wakes.clients * 1e6 / wakes.alone_us, mean);
+	}
+	wakes.alone_us = quiet.alone_us;
+
 	/* transactions themselves crowd the CPUs, more than when that was learnt */
 	changed = wakes;
 	changed.late_wakes_us = 40;

@@ -61,13 +61,9 @@
 #define GUARD_DOUBTED_MS	2000
 #define GUARD_DOUBTED		2.0
 
-/*
- * As long as tails are not known, that often, if a probe sees so many transactions that
- * they will be soon.
- */
+/* As long as tails are not known, that often, but no oftener than so many times. */
 #define GUARD_UNKNOWN_MS	300
-#define GUARD_MOST_PROBES	20
-#define GUARD_PROBE_SEES	(TAIL_KNOWN / GUARD_MOST_PROBES)
+#define GUARD_MOST_PROBES	40
 
 /* With fewer transactions in a millisecond it takes too long until tails are seen. */
 #define GUARD_TAILS_RATE	0.2
@@ -119,10 +115,8 @@
 #define GUARD_LATE_FLOOR	0.02
 #define GUARD_WAKE_FLOOR_MS	0.003
 
-#define TAIL_KNOWN			5000
-
 static const AnagoTailKind of_transactions = {
-	.known = TAIL_KNOWN,.memory = 10000,.window = 6000,.least = 200
+	.known = 5000,.memory = 10000,.window = 6000,.least = 200
 };
 static const AnagoTailKind of_wakes = {
 	.known = 800,.memory = 3000,.window = 1600,.least = 250
@@ -204,17 +198,34 @@ anago_guard_late_from_ms(const AnagoGuard *guard)
 	return fmax(GUARD_LATE_MS, GUARD_LATE * guard->unloaded_us / 1000);
 }
 
-static bool
+/* That of wake-ups is known soon; that of transactions where these are many. */
+static inline bool
 tails_are_known(const AnagoGuard *guard)
 {
-	return anago_tail_is_known(&guard->tail) && anago_tail_is_known(&guard->wakes_tail);
+	return anago_tail_is_known(&guard->wakes_tail);
 }
 
-/* ...and transactions are still so many that they can be seen. */
-static bool
+/* ...and transactions are so many that tails can be seen. */
+static inline bool
 tails_count(const AnagoGuard *guard)
 {
 	return tails_are_known(guard) && guard->rate >= GUARD_TAILS_RATE;
+}
+
+/* ...or may be known soon. */
+static inline bool
+sees_tails(const AnagoGuard *guard)
+{
+	return guard->rate >= GUARD_TAILS_RATE &&
+		(tails_are_known(guard) || guard->probes < GUARD_MOST_PROBES);
+}
+
+/* Was enough seen of those that are known? */
+static bool
+tails_are_seen(const AnagoGuard *guard)
+{
+	return anago_tail_is_seen(&guard->wakes_tail) &&
+		(anago_tail_is_seen(&guard->tail) || !anago_tail_is_known(&guard->tail));
 }
 
 static void
@@ -267,13 +278,6 @@ learn(AnagoGuard *guard, double part)
 	}
 	guard->slowdown = 1;
 	forget_gathered(guard);
-}
-
-/* Are transactions so many that tails are known, or will be soon? */
-static inline bool
-sees_tails(const AnagoGuard *guard)
-{
-	return tails_count(guard) || guard->probe_saw >= GUARD_PROBE_SEES;
 }
 
 static inline bool
@@ -371,8 +375,7 @@ is_calm(const AnagoGuard *guard, double target)
 static inline bool
 waits_for_tails(const AnagoGuard *guard)
 {
-	return tails_count(guard) && guard->budget > GUARD_HARMLESS &&
-		!(anago_tail_is_seen(&guard->tail) && anago_tail_is_seen(&guard->wakes_tail));
+	return tails_count(guard) && guard->budget > GUARD_HARMLESS && !tails_are_seen(guard);
 }
 
 /* More than is wanted would only be longer to be taken back. */
@@ -446,8 +449,7 @@ static bool
 must_probe(const AnagoGuard *guard)
 {
 	return guard->age_ms >= (guard->budget < GUARD_DOUBTED ? GUARD_DOUBTED_MS : GUARD_OLD_MS) ||
-		(guard->age_ms >= GUARD_UNKNOWN_MS && sees_tails(guard) && !tails_are_known(guard) &&
-		 guard->probes < 2 * GUARD_MOST_PROBES);
+		(guard->age_ms >= GUARD_UNKNOWN_MS && sees_tails(guard) && !tails_are_known(guard));
 }
 
 static void
@@ -467,8 +469,7 @@ begin_guarding(AnagoGuard *guard, int most)
 static void
 end_probe(AnagoGuard *guard)
 {
-	guard->probe_saw = guard->transactions;
-	guard->probes += !tails_are_known(guard) && guard->probes < 2 * GUARD_MOST_PROBES;
+	guard->probes += !tails_are_known(guard) && guard->probes < GUARD_MOST_PROBES;
 	learn(guard, GUARD_LEARN_PROBE);
 	guard->age_ms = 0;			/* also where there was nothing to be learnt */
 }

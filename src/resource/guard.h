@@ -107,7 +107,6 @@ typedef struct AnagoGuard
 	double		read_unloaded_us;	/* least mean latency of our reads; 0: ... */
 	AnagoTail	tail;			/* of transactions */
 	AnagoTail	wakes_tail;
-	double		probe_saw;		/* transactions, the latest probe */
 	int			probes;			/* in which tails were not known */
 	double		rate;			/* transactions in a millisecond, mean of a second */
 	double		wanted;			/* reads in flight that queries would have, the latest */
