@@ -465,7 +465,9 @@ test_processes(void)
 	reads = guard.processes;
 	claim(reads < 4, "(some are parked)");
 	live(&guard, &quiet, STEP_MS);
-	claim(guard.resume_processes == reads, "the end of a query is no room for more processes (%d)", guard.resume_processes);
+	claim(guard.state == ANAGO_GUARD_LIMITS, "a query that reads nothing for a moment is not over");
+	live(&guard, &quiet, 120);
+	claim(guard.state == ANAGO_GUARD_IDLE && guard.resume_processes == reads, "the end of a query is no room for more processes (%d)", guard.resume_processes);
 
 	guard = begin();
 	live(&guard, &alone, 500);

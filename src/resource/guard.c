@@ -24,7 +24,7 @@
 
 #include <math.h>
 
-/* No transactions for so long: there are none. */
+/* No transactions for so long: there are none.  No queries: the same. */
 #define GUARD_QUIET_MS		100
 
 /* Transactions that a judgement takes, and how long they are waited for. */
@@ -525,6 +525,14 @@ end_guarding(AnagoGuard *guard, const AnagoGuardInput *seen, double target, int 
 	guard->processes = processes;	/* workers are gone, and tell nothing */
 }
 
+/* No query of ours wants reads just now: is there none any more? */
+static inline bool
+is_over(const AnagoGuard *guard)
+{
+	return guard->away_ms >= GUARD_QUIET_MS ||
+		(guard->state != ANAGO_GUARD_LIMITS && guard->state != ANAGO_GUARD_PROBE);
+}
+
 double
 anago_guard_step(AnagoGuard *guard, const AnagoGuardInput *seen,
 				 double target, int most)
@@ -537,11 +545,18 @@ anago_guard_step(AnagoGuard *guard, const AnagoGuardInput *seen,
 	guard->crowd += (seen->runnable - guard->crowd) * within(seen->ms / GUARD_CROWD_MS, 0, 1);
 	guard->rate += (seen->transactions - guard->rate * seen->ms) / fmax(GUARD_RATE_MS, seen->ms);
 	guard->quiet_ms = transactions ? 0 : guard->quiet_ms + seen->ms;
+	guard->away_ms = seen->queries + seen->workers > 0 ? 0 : guard->away_ms + seen->ms;
 	if (seen->read_us > 0 &&
 		(guard->read_unloaded_us == 0 || seen->read_us < guard->read_unloaded_us))
 		guard->read_unloaded_us = seen->read_us;
 
-	if (seen->queries == 0 && seen->workers == 0)
+	if (guard->away_ms > 0 && !is_over(guard))
+	{
+		/* it computes just now, or the next one is about to begin */
+		if (guard->state == ANAGO_GUARD_PROBE)
+			probe(guard, seen, most);
+	}
+	else if (guard->away_ms > 0)
 	{
 		end_guarding(guard, seen, target, most);
 		go(guard, ANAGO_GUARD_IDLE, most);

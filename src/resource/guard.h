@@ -22,7 +22,8 @@
  *		PROBE		queries are held up: what transactions take is learnt
  *		LIMITS		the budget follows the slowdown
  *
- *		any -- no queries --> IDLE
+ *		IDLE, FREE -- no queries --> IDLE
+ *		PROBE, LIMITS -- no queries for GUARD_QUIET_MS --> IDLE
  *		any -- no transactions for GUARD_QUIET_MS --> FREE
  *		IDLE, FREE -- both --> PROBE, or LIMITS if what was learnt is not old
  *		PROBE -- enough was seen --> LIMITS
@@ -100,6 +101,7 @@ typedef struct AnagoGuard
 	double		crowd;			/* processes that a CPU has or that wait for one, mean */
 	double		parked_ms;		/* since some were parked */
 	double		quiet_ms;		/* since the latest transaction was seen */
+	double		away_ms;		/* since a query wanted reads */
 
 	/* what was learnt */
 	double		unloaded_us;	/* a transaction's latency; 0: not known */
