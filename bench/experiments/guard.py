@@ -8,7 +8,7 @@ while query C runs in a loop in a session of its own; each variant has its own s
 cold.  Their figures are of the first --seconds, as later ones find more in memory; they go
 on until C has ended once, and that run, which began cold, is C's time.
 Quiet: C without lookups, with the guard on and off.
-Step: lookups begin and end while C runs; the guard's limit over time.  Shares: sessions
+Step: lookups begin and end while C reads, cold; the guard's limit over time.  Shares: sessions
 with anago.share 100, 200, 400, 800 read lines of parts, others each, and their reads are
 compared, from when all of them want more than they have until half of the table is read.
 """
@@ -403,7 +403,7 @@ def main():
     parser.add_argument("--seconds", type=int, default=20, help="of lookups, each run")
     parser.add_argument("--limit", type=float, default=120, help="seconds that C may take beside lookups")
     parser.add_argument("--workers", type=int, default=1, help="of the variants in several processes")
-    parser.add_argument("--step", type=float, default=4, help="seconds before, during and after lookups")
+    parser.add_argument("--step", type=float, default=2, help="seconds before, during and after lookups")
     parser.add_argument("--share-seconds", type=float, default=5, help="in which reads are counted, at most")
     session.add_sections(parser, SECTIONS)
     args = parser.parse_args()
