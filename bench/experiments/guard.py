@@ -7,6 +7,7 @@ Lookups: --clients sessions of pgbench look up single orders at random, on cold 
 while query C runs in a loop in a session of its own; each variant has its own server,
 cold.  Their figures are of the first --seconds, as later ones find more in memory; they go
 on until C has ended once, and that run, which began cold, is C's time.
+Changes: the same with pgbench's TPC-B-like transactions, in a database of their own.
 Quiet: C without lookups, with the guard on and off.
 Step: lookups begin and end while C reads, cold; the guard's limit over time.  Shares: sessions
 with anago.share 100, 200, 400, 800 read lines of parts, others each, and their reads are
@@ -33,7 +34,7 @@ NAME = "guard"
 TITLE = "Transactions beside queries"
 QUESTION = ("What do single-row lookups lose while query C runs beside them, and what "
             "does C lose where the guard protects them?")
-SECTIONS = ("lookups", "quiet", "step", "shares")
+SECTIONS = ("lookups", "changes", "quiet", "step", "shares")
 
 # (TPC-H's order keys: the first 8 of each 32)
 LOOKUP = """\\set n random(0, {orders} - 1)
@@ -41,6 +42,9 @@ LOOKUP = """\\set n random(0, {orders} - 1)
 select o_totalprice from orders where o_orderkey = :k;
 """
 ORDERS = 1_500_000          # for each unit of the scale
+
+TPCB = "guard_tpcb"         # database of the TPC-B-like transactions
+TPCB_SCALE = 20
 
 AGAIN = 5                   # seconds of lookups whose figures are not used
 
@@ -135,15 +139,17 @@ class Lookups:
     end: float
 
 
-def lookups(bench, seconds) -> Lookups:
-    """One run of pgbench."""
+def lookups(bench, seconds, changes=False) -> Lookups:
+    """One run of pgbench: lookups, or transactions that change rows."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o777)
         script = Path(folder, "lookup.sql")
         script.write_text(LOOKUP.format(orders=round(ORDERS * bench.args.scale)))
+        what = ["-b", "tpcb-like"] if changes else ["-f", script]
         done = bench.cluster.program(
             "pgbench", "-n", "-M", "prepared", "-c", bench.args.clients, "-T", seconds,
-            "-f", script, "-l", f"--log-prefix={folder}/log", f"dbname={bench.dbname}")
+            *what, "-l", f"--log-prefix={folder}/log",
+            f"dbname={TPCB if changes else bench.dbname}")
         tps = float(re.search(r"tps = ([\d.]+)", done.stdout)[1])
         # client, number, microseconds, script, when it ended: seconds, microseconds
         lines = [line.split() for log in Path(folder).glob("log.*")
@@ -153,12 +159,12 @@ def lookups(bench, seconds) -> Lookups:
                    min(at - took for at, took in ended), max(at for at, _ in ended))
 
 
-def lookups_until(bench, loop) -> Lookups:
+def lookups_until(bench, loop, changes) -> Lookups:
     """The first of such runs; the same again and again until query C has ended once."""
     until = time.monotonic() + bench.args.limit
-    first = lookups(bench, bench.args.seconds)
+    first = lookups(bench, bench.args.seconds, changes)
     while loop and not loop.took and loop.is_alive() and time.monotonic() < until:
-        lookups(bench, AGAIN)
+        lookups(bench, AGAIN, changes)
     return first
 
 
@@ -166,31 +172,31 @@ def quantile(ordered, part):
     return ordered[min(int(len(ordered) * part), len(ordered) - 1)]
 
 
-def one_run(bench, variant, repetition):
+def one_run(bench, variant, repetition, changes):
     """What one variant gives: a dict of figures."""
     seconds = bench.args.seconds
     bench.cluster.stop()
     bench.cluster.restart_cold({**runs.COLD_SERVER, **variant.server})
     with running(bench, variant.session) as loop:
         time.sleep(1)
-        first = lookups_until(bench, loop)
+        first = lookups_until(bench, loop, changes)
     took = loop.took[0] if loop and loop.took else None
     if loop and not took:
         say(f"{variant.name} #{repetition}: C did not end within {bench.args.limit} s")
     figures = {"tps": first.tps, "c_s": took or bench.args.limit if loop else 0,
                **{name: quantile(first.ms, part) for name, part in QUANTILES.items()}}
-    bench.records("lookups", "C", variant.name, repetition, seconds,
+    bench.records("changes" if changes else "lookups", "C", variant.name, repetition, seconds,
                   marks=" ".join(f"{name}={value:.4g}" for name, value in figures.items()))
     say(f"{variant.name} #{repetition}: {figures}")
     return figures
 
 
-def measure_lookups(bench):
+def measure_beside(bench, section, title, changes=False):
     variants = variants_of(bench.args)
     figures = {variant.name: [] for variant in variants}
     for repetition in range(bench.args.repetitions):
         for variant in variants:
-            figures[variant.name].append(one_run(bench, variant, repetition))
+            figures[variant.name].append(one_run(bench, variant, repetition, changes))
     out = {name: {key: statistics.median(one[key] for one in taken) for key in taken[0]}
            for name, taken in figures.items()}
     rows = []
@@ -201,10 +207,28 @@ def measure_lookups(bench):
                      f"{mine['p99'] / base['p99']:.2f}",
                      *([f"{mine['c_s']:.1f}", f"{stock['c_s'] / mine['c_s']:.2f}"]
                        if mine["c_s"] else ["", ""])])
-    bench.results.table("lookups", f"{bench.args.clients} clients of lookups beside query C",
+    bench.results.table(section, f"{bench.args.clients} clients {title} beside query C",
                         ["beside", "tps", "of alone", "p50 ms", "p99 ms", "p99.9 ms",
                          "p99, of alone", "C, seconds", "C, times stock's same plan"], rows)
     return out
+
+
+def measure_lookups(bench):
+    return measure_beside(bench, "lookups", "of lookups")
+
+
+def measure_changes(bench):
+    bench.cluster.stop()
+    bench.cluster.restart_cold(runs.COLD_SERVER)
+    with bench.cluster.connect() as conn:
+        conn.execute(f"drop database if exists {TPCB}")
+        conn.execute(f"create database {TPCB}")
+    try:
+        bench.cluster.program("pgbench", "-i", "-q", "-s", TPCB_SCALE, f"dbname={TPCB}")
+        return measure_beside(bench, "changes", "of TPC-B-like transactions", changes=True)
+    finally:
+        with bench.cluster.connect() as conn:
+            conn.execute(f"drop database {TPCB} with (force)")
 
 
 def measure_quiet(bench):
@@ -394,7 +418,8 @@ def measure_shares(bench):
     return taken
 
 
-MEASURE = {"lookups": measure_lookups, "quiet": measure_quiet, "step": measure_step, "shares": measure_shares}
+MEASURE = {"lookups": measure_lookups, "changes": measure_changes, "quiet": measure_quiet,
+           "step": measure_step, "shares": measure_shares}
 
 
 def main():
