@@ -147,4 +147,14 @@ rollback;
 create index grand_kid on grand (kid, id);
 execute kept(300);
 select * from family();
+
+-- of two indexes that say as much, the smaller one: core's trigger looks there
+create table mother (id int primary key);
+create table child (mother int references mother on delete cascade, pad text);
+insert into mother select generate_series(1, 100);
+insert into child select g % 100 + 1, repeat('x', 100) || g from generate_series(1, 5000) g;
+create index child_wide on child (mother, pad);
+create index child_small on child (mother);
+analyze mother, child;
+explain (costs off) delete from mother where id < 50;
 drop schema cascades cascade;

@@ -224,6 +224,15 @@ add_parent(const AnagoChange *change, const Trigger *trigger)
 	anago_try_close(heap);
 }
 
+/* As core's planner would have it, where both say as much: the smaller one. */
+static bool
+is_better(Relation index, int n, Relation best, int most)
+{
+	return n > most ||
+		(n == most && n > 0 &&
+		 RelationGetNumberOfBlocks(index) < RelationGetNumberOfBlocks(best));
+}
+
 /* The index that says most by these columns, open; NULL: there is none. */
 static Relation
 open_best_index(Relation heap, const Reference *reference)
@@ -238,7 +247,7 @@ open_best_index(Relation heap, const Reference *reference)
 		int			n = index == NULL || !index->rd_index->indisvalid ||
 			RelationGetIndexPredicate(index) != NIL ? 0 : columns_said(reference, index);
 
-		if (n > most)
+		if (is_better(index, n, best, most))
 		{
 			anago_try_close(best);
 			best = index;
