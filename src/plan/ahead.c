@@ -69,6 +69,8 @@ static void visit_below(Plan *plan, VisitPlan visit, PlaceCxt *cxt);
 static Plan *
 visit_plan(Plan *plan, VisitPlan visit, PlaceCxt *cxt)
 {
+	if (plan == NULL)
+		return NULL;
 	visit_below(plan, visit, cxt);
 	return visit(plan, cxt);
 }
@@ -79,8 +81,7 @@ visit_all(List *plans, VisitPlan visit, PlaceCxt *cxt)
 	ListCell   *lc;
 
 	foreach(lc, plans)
-		if (lfirst(lc) != NULL)
-			lfirst(lc) = visit_plan(lfirst(lc), visit, cxt);
+		lfirst(lc) = visit_plan(lfirst(lc), visit, cxt);
 }
 
 /*
@@ -102,10 +103,8 @@ visit_inner(Plan *plan, VisitPlan visit, PlaceCxt *cxt)
 static void
 visit_below(Plan *plan, VisitPlan visit, PlaceCxt *cxt)
 {
-	if (outerPlan(plan) != NULL)
-		outerPlan(plan) = visit_plan(outerPlan(plan), visit, cxt);
-	if (innerPlan(plan) != NULL)
-		visit_inner(plan, visit, cxt);
+	outerPlan(plan) = visit_plan(outerPlan(plan), visit, cxt);
+	visit_inner(plan, visit, cxt);
 	switch (nodeTag(plan))
 	{
 		case T_Append:

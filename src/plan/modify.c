@@ -88,7 +88,7 @@ find_new_values(AnagoChange *change, const List *tlist, const List *updated)
 		if (attno <= 0)
 			continue;
 		set = bms_add_member(set, attno);
-		if (!has_other_than_plain((Node *) tle->expr, NULL))
+		if (anago_is_all_plain((Node *) tle->expr))
 			change->new_values[attno] = (Node *) tle->expr;
 	}
 	change->set = set;

@@ -87,8 +87,7 @@
 #define GUARD_BEGIN			1.0
 
 #define GUARD_GROWTH		1.1
-#define GUARD_FAST_GROWTH	1.25	/* with tails, */
-#define GUARD_SLOW_GROWTH	1.1	/* as they lag behind */
+#define GUARD_FAST_GROWTH	1.25	/* with tails, which are judged less often */
 #define GUARD_DEAD_BAND		0.8		/* of what is put up with */
 #define GUARD_LEAST_CUT		0.9
 #define GUARD_MOST_CUT		0.25
@@ -366,9 +365,9 @@ judge(AnagoGuard *guard, const AnagoGuardInput *seen, double target)
 /* ---- what is decided ---- */
 
 static inline bool
-is_calm(const AnagoGuard *guard, double target)
+is_calm(double slowdown, double target)
 {
-	return anago_guard_slowdown(guard) < 1 + (target - 1) * GUARD_DEAD_BAND;
+	return slowdown < 1 + (target - 1) * GUARD_DEAD_BAND;
 }
 
 /* After a cut tails are not known until enough was seen with what was left. */
@@ -388,10 +387,8 @@ next_budget(const AnagoGuard *guard, double wants, double target, int most)
 	if (slowdown > target)
 		budget = fmax(budget * within((target - 1) / (slowdown - 1), GUARD_MOST_CUT, GUARD_LEAST_CUT),
 					  guard->slowdown > target ? 0 : GUARD_HARMLESS);
-	else if (slowdown < 1 + (target - 1) * GUARD_DEAD_BAND && budget < 2 * wants &&
-			 !waits_for_tails(guard))
-		budget *= !tails_count(guard) ? GUARD_GROWTH :
-			guard->edge_seen ? GUARD_SLOW_GROWTH : GUARD_FAST_GROWTH;
+	else if (is_calm(slowdown, target) && budget < 2 * wants && !waits_for_tails(guard))
+		budget *= tails_count(guard) && !guard->edge_seen ? GUARD_FAST_GROWTH : GUARD_GROWTH;
 	return within(budget, ANAGO_GUARD_LEAST, most);
 }
 
@@ -433,7 +430,7 @@ decide_processes(AnagoGuard *guard, const AnagoGuardInput *seen)
 static void
 decide(AnagoGuard *guard, const AnagoGuardInput *seen, double target, int most)
 {
-	guard->calm = is_calm(guard, target) ? guard->calm + 1 : 0;
+	guard->calm = is_calm(anago_guard_slowdown(guard), target) ? guard->calm + 1 : 0;
 	decide_processes(guard, seen);
 	guard->budget = next_budget(guard, seen->wants, target, most);
 	if (anago_guard_slowdown(guard) > target)

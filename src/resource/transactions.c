@@ -108,9 +108,9 @@ number_of(PGPROC *proc)
 
 /* (between two transactions there is no number) */
 static void
-begin_anew(Session *session, PGPROC *proc)
+begin_anew(Session *session, LocalTransactionId now)
 {
-	session->latest = number_of(proc);
+	session->latest = now;
 	session->latest_ms = now_ms;
 	session->latest_looked_ms = all_looked_ms;
 	session->busy_ms = session->reading_ms = session->surely_ms = 0;
@@ -121,7 +121,7 @@ begin_anew(Session *session, PGPROC *proc)
  * part of the time in which was looked, as busy time is counted only then.
  */
 static void
-count_begun(Session *session, PGPROC *proc, LocalTransactionId now)
+count_begun(Session *session, LocalTransactionId now)
 {
 	double		ms = now_ms - session->latest_ms;
 	double		part = ms > 0 ? Min((all_looked_ms - session->latest_looked_ms) / ms, 1) : 1;
@@ -131,8 +131,7 @@ count_begun(Session *session, PGPROC *proc, LocalTransactionId now)
 		begun = part = 1;
 	transactions += begun * part;
 	busy_ms += session->busy_ms;
-	begin_anew(session, proc);
-	session->latest = now;
+	begin_anew(session, now);
 }
 
 static void
@@ -144,7 +143,7 @@ look_at(Session *session, PGPROC *proc, double ms, double late_from_ms)
 	if (now == InvalidLocalTransactionId)
 		return;
 	if (now != session->latest)
-		count_begun(session, proc, now);
+		count_begun(session, now);
 	/*
 	 * (it is asked to sleep: pg_sleep(); who waits for a lock is not the slower for
 	 * our reads, but its holder may be)
@@ -182,7 +181,7 @@ session_of(int i)
 		return NULL;
 	if (!is_ours(i))
 		return session;
-	begin_anew(session, proc);
+	begin_anew(session, number_of(proc));
 	return NULL;
 }
 

@@ -194,17 +194,6 @@ look(Oid relid, BlockNumber pages)
 	return (double) resident / (STRETCHES * IN_STRETCH);
 }
 
-/* What is known of a relation; NULL: nothing, or it is too old. */
-static const ResidentShare *
-find_kept(Oid relid)
-{
-	const ResidentShare *known = shares == NULL ? NULL : kept_lookup(shares, relid);
-
-	return known != NULL &&
-		!TimestampDifferenceExceeds(known->at, anago_survey_now(), KEEP_MS) ?
-		known : NULL;
-}
-
 static void
 keep(Oid relid, double share)
 {
@@ -223,11 +212,12 @@ keep(Oid relid, double share)
 bool
 anago_survey_kept(Oid relid, double *share)
 {
-	const ResidentShare *known = find_kept(relid);
+	const ResidentShare *known = shares == NULL ? NULL : kept_lookup(shares, relid);
 
-	if (known != NULL)
-		*share = known->share;
-	return known != NULL;
+	if (known == NULL || TimestampDifferenceExceeds(known->at, anago_survey_now(), KEEP_MS))
+		return false;
+	*share = known->share;
+	return true;
 }
 
 double
