@@ -31,6 +31,7 @@ static const struct
 	[ANAGO_ROLE_HELD_SINK] = {"held_sink", "held"},
 	[ANAGO_ROLE_OLD_ROW] = {"old_row", "heap"},
 	[ANAGO_ROLE_ROUTED_STEP] = {"routed_step", "btree"},
+	[ANAGO_ROLE_MERGED] = {"merged", "btree"},
 };
 
 static const AnagoOperatorModule *own;

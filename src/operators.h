@@ -46,6 +46,7 @@ typedef enum AnagoRole
 	ANAGO_ROLE_HELD_SINK,		/* the same */
 	ANAGO_ROLE_OLD_ROW,			/* the same */
 	ANAGO_ROLE_ROUTED_STEP,		/* the same */
+	ANAGO_ROLE_MERGED,			/* the same */
 	ANAGO_ROLES
 } AnagoRole;
 

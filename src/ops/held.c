@@ -36,9 +36,6 @@ typedef struct HeldTask
 
 StaticAssertDecl(sizeof(HeldTask) <= ANAGO_TASK_SIZE, "task fits its slot");
 
-/* The column that says which row it is, of type int4. */
-#define LABEL_COLUMN	0
-
 static void
 held_begin(AnagoOp *op, const AnagoPipelineDesc *desc, int eflags)
 {
@@ -78,10 +75,10 @@ pull(HeldSource *source)
 	if (from == NULL)
 		return false;
 	pipeline->bound = NULL;
-	wide->tts_values[LABEL_COLUMN] =
+	wide->tts_values[ANAGO_HELD_LABEL_COLUMN] =
 		Int32GetDatum(anago_held_label(held->end - 1));
-	wide->tts_isnull[LABEL_COLUMN] = false;
-	for (int i = LABEL_COLUMN + 1; i < source->op.ncols; i++)
+	wide->tts_isnull[ANAGO_HELD_LABEL_COLUMN] = false;
+	for (int i = ANAGO_HELD_LABEL_COLUMN + 1; i < source->op.ncols; i++)
 	{
 		wide->tts_values[i] = slot_getattr(from, source->op.attnos[i],
 										   &wide->tts_isnull[i]);
@@ -136,7 +133,7 @@ static AnagoAccepted
 held_accept(AnagoOp *op, AnagoRow *outer)
 {
 	AnagoPipeline *pipeline = op->pipeline;
-	int			label = DatumGetInt32(pipeline->wide->tts_values[LABEL_COLUMN]);
+	int			label = DatumGetInt32(pipeline->wide->tts_values[ANAGO_HELD_LABEL_COLUMN]);
 
 	return anago_held_set_done(pipeline->held, label) ? ANAGO_OUT : ANAGO_TAKEN;
 }

@@ -33,6 +33,7 @@ static const AnagoImplementation implementations[] = {
 	{"held_sink", "held", &anago_held_sink_kind},
 	{"old_row", "heap", &anago_old_row_kind},
 	{"routed_step", "btree", &anago_routed_kind},
+	{"merged", "btree", &anago_merged_kind},
 	{"range", "parent", &anago_range_parent},
 	{"range", "right_links", &anago_range_right_links},
 	{"heap_visit", "by_block", &anago_visit_by_block},

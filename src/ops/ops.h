@@ -21,6 +21,7 @@ extern PGDLLEXPORT const AnagoOpKind anago_held_source_kind;
 extern PGDLLEXPORT const AnagoOpKind anago_held_sink_kind;
 extern PGDLLEXPORT const AnagoOpKind anago_old_row_kind;
 extern PGDLLEXPORT const AnagoOpKind anago_routed_kind;
+extern PGDLLEXPORT const AnagoOpKind anago_merged_kind;
 extern PGDLLEXPORT const AnagoOpKind anago_emit_kind;
 extern PGDLLEXPORT const AnagoOpKind anago_retire_kind;
 

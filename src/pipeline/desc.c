@@ -20,6 +20,7 @@
  *				[STEP_LEVELS]		one list for each level of pruning
  *				[STEP_OTHERS]		members that are in none
  *				[STEP_TURN]			AnagoTurnDesc
+ *				[STEP_FIRSTS]		AnagoFirstsDesc
  *			[PRIVATE_FILLERS]	AnagoColumnDesc.step of each column
  *			[PRIVATE_ATTNOS]	AnagoColumnDesc.attno of each column
  *			[PRIVATE_OPERATORS]	a String, or nothing: AnagoPipelineDesc.operators
@@ -76,7 +77,8 @@ enum
 	STEP_MEMBERS,
 	STEP_LEVELS,
 	STEP_OTHERS,
-	STEP_TURN
+	STEP_TURN,
+	STEP_FIRSTS
 };
 
 enum
@@ -118,6 +120,15 @@ read_turn(AnagoTurnDesc *turn, const List *numbers)
 	turn->per_candidate = list_nth_int(numbers, 4);
 	turn->kilobytes = list_nth_int(numbers, 5);
 	turn->early_filter = list_nth_int(numbers, 6) != 0;
+}
+
+static void
+read_firsts(AnagoFirstsDesc *firsts, const List *numbers)
+{
+	firsts->append = list_nth_int(numbers, 0);
+	firsts->most = list_nth_int(numbers, 1);
+	firsts->per_row = list_nth_int(numbers, 2);
+	firsts->merged = list_nth_int(numbers, 3);
 }
 
 static List *
@@ -164,7 +175,9 @@ write_step(const AnagoStepDesc *step)
 	result = lappend(result, members);
 	result = lappend(result, levels);
 	result = lappend(result, step->prune.others);
-	return lappend(result, write_turn(&step->turn));
+	result = lappend(result, write_turn(&step->turn));
+	return lappend(result, list_make4_int(step->firsts.append, step->firsts.most,
+										  step->firsts.per_row, step->firsts.merged));
 }
 
 static List *
@@ -293,6 +306,7 @@ read_step(AnagoStepDesc *step, const List *private, const List *exprs,
 	step->attnos = list_nth(private, STEP_FILLED_FROM);
 	step->prune.others = list_nth(private, STEP_OTHERS);
 	read_turn(&step->turn, list_nth(private, STEP_TURN));
+	read_firsts(&step->firsts, list_nth(private, STEP_FIRSTS));
 	read_levels(&step->prune, list_nth(private, STEP_LEVELS),
 				list_nth(exprs, EXPRS_VALUES), rtoffset);
 	read_members(step, list_nth(private, STEP_MEMBERS),

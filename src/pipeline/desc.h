@@ -151,8 +151,10 @@ typedef enum AnagoLookKind
 	ANAGO_LOOK_ENTRY,			/* the leaf that an entry with these keys will go to:
 								 * before those that are equal, */
 	ANAGO_LOOK_ENTRY_BEHIND,	/* or behind them */
-	ANAGO_LOOK_OLD_ROW			/* the row that an UPDATE is about to replace, whose
+	ANAGO_LOOK_OLD_ROW,			/* the row that an UPDATE is about to replace, whose
 								 * columns are the step's */
+	ANAGO_LOOK_MERGED			/* of entries that the looks before it have found
+								 * (AnagoFirstsDesc.merged), rows that come first of all */
 } AnagoLookKind;
 
 /*
@@ -173,6 +175,22 @@ typedef struct AnagoTurnDesc
 } AnagoTurnDesc;
 
 #define ANAGO_TURN_PARTS	1000000
+
+/*
+ * Looks that follow each other at tables of which a LIMIT wants the first rows together.
+ * Of an Append: core goes on to a table when the ones before it have not given
+ * enough.  Of a MergeAppend: to the first row of each, and then to the next one of that
+ * whose row comes first, which the look behind them finds (ANAGO_LOOK_MERGED).
+ */
+typedef struct AnagoFirstsDesc
+{
+	int			append;			/* which Append of the node's, from 1; 0: none */
+	int			most;			/* rows that the tables are wanted to give together */
+	int			per_row;		/* entries of this one that make up for one of these;
+								 * 0: what is found here says nothing of that */
+	int			merged;			/* index column that rows are merged by; 0: they are
+								 * not */
+} AnagoFirstsDesc;
 
 typedef struct AnagoStepDesc
 {
@@ -204,6 +222,7 @@ typedef struct AnagoStepDesc
 	/* A look (AnagoPipelineDesc.looks): */
 	int			most;			/* matches of a leaf that are of use, or 0: all */
 	bool		from_end;		/* the last ones of a range, not the first */
+	AnagoFirstsDesc firsts;
 	AnagoLookKind look;
 
 	/*
@@ -211,6 +230,11 @@ typedef struct AnagoStepDesc
 	 * ANAGO_EXPRS_COMPUTED are the values that columns are set to.  Its computed
 	 * column is whether the new row will leave the page, or its entries in
 	 * indexes differ, so that each index gets a new one.
+	 */
+
+	/*
+	 * Rows that are merged: there is no table and no index; the only key is the operator that
+	 * orders them, with the collation, and from_end: NULLs come first.
 	 */
 
 	/*

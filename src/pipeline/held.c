@@ -87,6 +87,8 @@ anago_held_pull(AnagoHeld *held)
 	old = MemoryContextSwitchTo(held->context);
 	row->tuple = ExecCopySlotMinimalTuple(slot);
 	row->done = false;
+	row->append = 0;
+	row->merged = NULL;
 	MemoryContextSwitchTo(old);
 	held->end++;
 	held->bytes += row->tuple->t_len;

@@ -41,7 +41,13 @@ typedef struct AnagoHeldRow
 {
 	MinimalTuple tuple;
 	bool		done;
+	int			append;			/* AnagoFirstsDesc.append that looks have come to last, */
+	int			wanted;			/* and rows that are still wanted of its tables */
+	struct AnagoMerged *merged; /* entries that are to be merged, or NULL */
 } AnagoHeldRow;
+
+/* The column of the wide row that has the row's label, of type int4. */
+#define ANAGO_HELD_LABEL_COLUMN		0
 
 /*
  * Late looks (ops/btree/late.h) have bounds of their own, each look for itself, in

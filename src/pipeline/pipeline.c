@@ -106,6 +106,8 @@ kind_at(const AnagoPipeline *pipeline, const AnagoPipelineDesc *desc, int index)
 			desc->order == ANAGO_ORDER_NONE ? ANAGO_ROLE_SINK : ANAGO_ROLE_ORDERED_SINK;
 	else if (desc->steps[index].look == ANAGO_LOOK_OLD_ROW)
 		role = ANAGO_ROLE_OLD_ROW;
+	else if (desc->steps[index].look == ANAGO_LOOK_MERGED)
+		role = ANAGO_ROLE_MERGED;
 	else if (desc->steps[index].routed)
 		role = ANAGO_ROLE_ROUTED_STEP;
 	else if (desc->steps[index].nmembers > 0)

@@ -313,13 +313,20 @@ is_worth_it(Relation heap, Relation index, const AnagoStepDesc *desc)
 }
 
 static bool
+table_can_be_read(Relation heap, Relation index, const AnagoStepDesc *desc)
+{
+	return is_readable(heap);
+}
+
+static bool
 table_qualifies(Relation heap, Relation index, const AnagoStepDesc *desc)
 {
 	return is_readable(heap) && is_worth_it(heap, index, desc);
 }
 
 static bool
-index_qualifies(const AnagoLooks *looks, const AnagoStepDesc *desc)
+index_qualifies(const AnagoLooks *looks, const AnagoStepDesc *desc,
+				AnagoJudgeTable judge)
 {
 	Oid			relid = OidIsValid(desc->heapid) ? desc->heapid :
 		rt_fetch(desc->scanrelid, looks->stmt->rtable)->relid;
@@ -327,14 +334,27 @@ index_qualifies(const AnagoLooks *looks, const AnagoStepDesc *desc)
 	Relation	index = RelationIdGetRelation(desc->indexid);
 	bool		result = RelationIsValid(heap) && RelationIsValid(index) &&
 		is_plain_tree(index, desc) && fixes_first_column(index, desc) &&
-		(desc->routed ? anago_route_is_worth_it(heap, desc, table_qualifies) :
-		 table_qualifies(heap, index, desc));
+		(desc->routed ? anago_route_is_worth_it(heap, desc, judge) :
+		 judge(heap, index, desc));
 
 	if (RelationIsValid(index))
 		RelationClose(index);
 	if (RelationIsValid(heap))
 		RelationClose(heap);
 	return result;
+}
+
+/* Of one of an Append's tables that is no matter, but one of them all must be worth it. */
+static bool
+is_of_use(AnagoLooks *looks, const AnagoStepDesc *desc)
+{
+	if (index_qualifies(looks, desc, table_qualifies))
+	{
+		looks->nworth = list_length(looks->looks) + 1;
+		return true;
+	}
+	return (desc->firsts.append > 0 || desc->firsts.merged > 0) &&
+		index_qualifies(looks, desc, table_can_be_read);
 }
 
 /* --- looks --- */
@@ -387,8 +407,11 @@ anago_add_look(AnagoLooks *looks, AnagoStepDesc *desc, List *shown, const List *
 
 	desc->jointype = JOIN_ANTI;
 	desc->most = most > 0 && filtered ? most * ANAGO_LOOK_FILTERED : most;
+	desc->firsts = looks->firsts;
+	if (looks->firsts.append > 0 && looks->counts)
+		desc->firsts.per_row = desc->most / looks->firsts.most;
 	if (list_length(looks->looks) < ANAGO_MAX_STEPS && !is_there(looks, desc) &&
-		make_keys(looks, desc, shown, tlist) && index_qualifies(looks, desc))
+		make_keys(looks, desc, shown, tlist) && is_of_use(looks, desc))
 	{
 		looks->looks = lappend(looks->looks, desc);
 		if (!OidIsValid(desc->heapid))
@@ -406,7 +429,8 @@ bool
 anago_add_look_behind(AnagoLooks *looks, AnagoStepDesc *desc)
 {
 	desc->jointype = JOIN_ANTI;
-	if (list_length(looks->looks) == ANAGO_MAX_STEPS || !index_qualifies(looks, desc))
+	if (list_length(looks->looks) == ANAGO_MAX_STEPS ||
+		!index_qualifies(looks, desc, table_qualifies))
 		return false;
 	looks->looks = lappend(looks->looks, desc);
 	return true;
@@ -418,7 +442,8 @@ anago_add_toast(AnagoLooks *looks, AnagoStepDesc *desc, const Var *column)
 	Var		   *number = makeVar(OUTER_VAR, column->varattno, OIDOID, -1, InvalidOid, 0);
 
 	desc->jointype = JOIN_ANTI;
-	if (list_length(looks->looks) == ANAGO_MAX_STEPS || !index_qualifies(looks, desc))
+	if (list_length(looks->looks) == ANAGO_MAX_STEPS ||
+		!index_qualifies(looks, desc, table_qualifies))
 		return false;
 	desc->exprs[ANAGO_EXPRS_KEYS] = list_make1(wide_column(looks, number, desc->heapid));
 	desc->exprs[ANAGO_EXPRS_SHOW_COND] = list_make1(copyObject((Var *) column));

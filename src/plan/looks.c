@@ -19,7 +19,7 @@
  * Which keys will do is in lookkeys.c.
  *
  * A Limit, or a semijoin, bounds the matches that are of use where nothing in
- * between drops rows or wants all.
+ * between drops rows or wants all; of several tables: lookfirsts.c.
  *
  *-------------------------------------------------------------------------
  */
@@ -38,7 +38,8 @@ add_index_scan(AnagoLooks *looks, const Scan *scan, Oid indexid, bool index_only
 {
 	AnagoStepDesc *desc;
 
-	if (anago_look_is_vain(looks, scan->scanrelid, indexid))
+	if (looks->firsts.append == 0 && looks->firsts.merged == 0 &&
+		anago_look_is_vain(looks, scan->scanrelid, indexid))
 		return;
 	desc = palloc0(sizeof(AnagoStepDesc));
 	desc->scanrelid = scan->scanrelid;
@@ -146,8 +147,8 @@ rows_of_limit(const Limit *limit)
 	return rows < PG_INT16_MAX ? (int) rows : 0;
 }
 
-static void
-find_in_all(AnagoLooks *looks, const List *plans, int most)
+void
+anago_find_in_all(AnagoLooks *looks, const List *plans, int most)
 {
 	ListCell   *lc;
 
@@ -187,7 +188,8 @@ anago_find_looks(AnagoLooks *looks, const Plan *plan, int most)
 			anago_find_looks(looks, outerPlan(plan), 0);
 			break;
 		case T_Limit:
-			anago_find_looks(looks, outerPlan(plan), rows_of_limit((const Limit *) plan));
+			anago_find_uncounted(looks, list_make1(outerPlan(plan)),
+						   rows_of_limit((const Limit *) plan));
 			break;
 		case T_SubqueryScan:
 			anago_find_looks(looks, ((const SubqueryScan *) plan)->subplan,
@@ -199,14 +201,14 @@ anago_find_looks(AnagoLooks *looks, const Plan *plan, int most)
 			break;
 		case T_Append:
 			if (!anago_append_is_pruned((const Append *) plan))
-				find_in_all(looks, ((const Append *) plan)->appendplans, most);
+				anago_find_in_append(looks, ((const Append *) plan)->appendplans, most);
 			break;
 		case T_MergeAppend:
 			if (!anago_merge_append_is_pruned((const MergeAppend *) plan))
-				find_in_all(looks, ((const MergeAppend *) plan)->mergeplans, most);
+				anago_find_in_merge(looks, (const MergeAppend *) plan, most);
 			break;
 		case T_BitmapOr:
-			find_in_all(looks, ((const BitmapOr *) plan)->bitmapplans, 0);
+			anago_find_in_all(looks, ((const BitmapOr *) plan)->bitmapplans, 0);
 			break;
 		case T_NestLoop:
 			find_in_nestloop(looks, (const NestLoop *) plan);

@@ -50,6 +50,10 @@ typedef struct AnagoLooks
 	List	   *columns;		/* Vars of OUTER_VAR: what they want of a row, */
 	List	   *toastids;		/* of each: AnagoColumnDesc.toastid */
 	bool		received;		/* AnagoPipelineDesc.received */
+	AnagoFirstsDesc firsts;		/* of looks that are found now, */
+	bool		counts;			/* of which what they find counts; */
+	int			nappends;		/* Appends of which that has been said, */
+	int			nworth;			/* and looks up to the last that is worth it */
 	List	   *useless;		/* TOAST tables at which a look would be of no use */
 	Index		old_relid;		/* Vars of that are columns of a row that is about to
 								 * be replaced, which a look finds; or 0 */
@@ -96,6 +100,16 @@ extern void anago_add_row_param(AnagoLooks *looks, int paramid, Expr *value);
  * `most`: rows of it that are of use, or 0: all.
  */
 extern void anago_find_looks(AnagoLooks *looks, const Plan *plan, int most);
+
+extern void anago_find_in_all(AnagoLooks *looks, const List *plans, int most);
+
+/*
+ * lookfirsts.c: the same of plans of an Append, or a MergeAppend, of which so many rows
+ * together are of use; or of plans that give others, whose rows do not make up for these.
+ */
+extern void anago_find_in_append(AnagoLooks *looks, const List *plans, int most);
+extern void anago_find_in_merge(AnagoLooks *looks, const MergeAppend *plan, int most);
+extern void anago_find_uncounted(AnagoLooks *looks, const List *plans, int most);
 
 /* Is it AnagoScan or AnagoJoin? */
 extern bool anago_is_pipeline(const CustomScan *cscan);

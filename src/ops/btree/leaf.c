@@ -53,6 +53,13 @@ anago_found_create(MemoryContext context)
 	return MemoryContextAlloc(context, sizeof(AnagoFound));
 }
 
+OffsetNumber
+anago_found_offset(const AnagoFound *found, int which)
+{
+	Assert(which < found->n);
+	return found->offsets[which];
+}
+
 /* Bytes of an index tuple's key part, without a posting list. */
 static Size
 key_size(IndexTuple itup)

@@ -15,6 +15,9 @@
 /* Work area of a step. */
 extern PGDLLEXPORT AnagoFound *anago_found_create(MemoryContext context);
 
+/* The tuple of the page that the match is from: of the leaf collected last. */
+extern OffsetNumber anago_found_offset(const AnagoFound *found, int which);
+
 /*
  * Matches of combinations from .. to - 1, for which the keys are bound, on a
  * locked leaf page (with `from_start` there may be entries before the first)

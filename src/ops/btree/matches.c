@@ -102,9 +102,8 @@ anago_matches_reverse(AnagoMatches *matches)
 }
 
 AnagoMatches *
-anago_matches_keep_most(AnagoStep *step, AnagoMatches *matches, bool *goes_on)
+anago_matches_keep_most(AnagoStep *step, AnagoMatches *matches, int most, bool *goes_on)
 {
-	int			most = step->desc->most;
 	int			surplus = matches->n - most;
 
 	if (step->desc->from_end && *goes_on)

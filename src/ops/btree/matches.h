@@ -16,12 +16,12 @@
 extern void anago_matches_reverse(AnagoMatches *matches);
 
 /*
- * Of a look's matches, not looked up yet: no more than are of use.  *goes_on: does
+ * Of a look's matches, not looked up yet: no more than `most` are of use.  *goes_on: does
  * the range?  It need not be followed further where that is enough; where the
  * end of a longer range is of use, that is not looked for.  NULL: none is left.
  */
 extern AnagoMatches *anago_matches_keep_most(AnagoStep *step, AnagoMatches *matches,
-											 bool *goes_on);
+											 int most, bool *goes_on);
 
 /*
  * The CPU's prefetching of heap tuples, some matches ahead of their use; set

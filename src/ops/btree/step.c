@@ -12,6 +12,8 @@
  *	  late.c	the same of one that the statement does not name,
  *	  waiting.c	and rows that wait until looks at it are taken up
  *	  behind.c	looks at what refers to rows that a late look finds
+ *	  firsts.h	looks at tables of which a LIMIT wants the first rows together,
+ *	  merged.c	and at those of their rows that come first
  *	  dynamic.c	which part of the unit row's work is whose: what each takes,
  *	  static.c	or anago.mode = static: what was cut for it
  *	  in_order.c	or, where rows leave in order, what comes next
@@ -55,6 +57,7 @@
 
 #include "ops/btree/behind.h"
 #include "ops/btree/distribute.h"
+#include "ops/btree/firsts.h"
 #include "ops/btree/open.h"
 #include "ops/btree/probe.h"
 #include "ops/btree/range.h"
@@ -122,6 +125,9 @@ step_room(const AnagoOp *op)
 {
 	if (((const AnagoStep *) op)->before != NULL)
 		return anago_op_room(op->next);
+	if (((const AnagoStep *) op)->desc->firsts.append > 0)
+		return Min(anago_op_room(op->next),
+				   anago_sched_room(op->pipeline->sched, op->depth));
 	if (anago_waits((const AnagoStep *) op))
 		return INT_MAX;
 	return anago_sched_room(op->pipeline->sched, op->depth);
@@ -169,7 +175,7 @@ step_more(AnagoOp *op)
  * A fragment is made of what the operator before has filled, and probed for
  * here, or by a process that has too little to do.  Rows of the source stay:
  * these are divided otherwise.  For rows that another step finds this one does
- * nothing when the row itself comes.
+ * nothing when the row itself comes, nor where core does not come to its table.
  */
 static AnagoAccepted
 step_accept(AnagoOp *op, AnagoRow *outer)
@@ -177,7 +183,8 @@ step_accept(AnagoOp *op, AnagoRow *outer)
 	AnagoPipeline *pipeline = op->pipeline;
 	AnagoRow   *row;
 
-	if (((AnagoStep *) op)->before != NULL)
+	if (((AnagoStep *) op)->before != NULL ||
+		!anago_firsts_are_wanted((AnagoStep *) op))
 		return op->next->kind->accept(op->next, outer);
 	row = anago_row_make(pipeline, op->index - 1, outer);
 	if (((AnagoStep *) op)->ordered)

@@ -17,7 +17,9 @@
 #include "compat.h"
 #include "ops/btree/btpage.h"
 #include "ops/btree/descend.h"
+#include "ops/btree/firsts.h"
 #include "ops/btree/leaf.h"
+#include "ops/btree/merged.h"
 #include "ops/btree/probe.h"
 #include "ops/btree/root.h"
 #include "ops/btree/skip.h"
@@ -217,8 +219,12 @@ see_leaf(AnagoWalk *walk, Buffer buf)
 	PredicateLockPage(step->indexrel, walk->blkno, step->op.pipeline->snapshot);
 	matches = anago_leaf_collect(walk->probe, buf, walk->from_start,
 								 walk->combo, walk->combo_end, &goes_on);
+	if (matches != NULL && step->desc->firsts.merged > 0)
+		anago_merged_add(walk->probe, page, matches, goes_on);
 	if (matches != NULL && step->desc->most > 0)
-		matches = anago_matches_keep_most(step, matches, &goes_on);
+		matches = anago_matches_keep_most(step, matches,
+										  anago_firsts_take(walk->probe, matches->n),
+										  &goes_on);
 	push_matches(walk, matches);
 	if (!goes_on ||
 		(walk->bound != NULL &&
