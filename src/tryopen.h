@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * tryopen.h
- *	  Tables and indexes that the statement itself does not name.
+ *	  Tables and indexes that the statement itself does not name, and partitions.
  *
  *-------------------------------------------------------------------------
  */
@@ -13,8 +13,10 @@
 #include "access/relation.h"
 #include "catalog/partition.h"
 #include "catalog/pg_class.h"
+#include "optimizer/optimizer.h"
 #include "storage/lmgr.h"
 #include "utils/lsyscache.h"
+#include "utils/partcache.h"
 #include "utils/rel.h"
 #include "utils/relcache.h"
 
@@ -70,19 +72,41 @@ anago_close_used(Relation rel)
 		relation_close(rel, NoLock);
 }
 
-/* The index of a partition that belongs to that of a partitioned table above it. */
+/*
+ * The index of a partition that belongs to that of a partitioned table above it, or that
+ * is it itself, or one of others like it.
+ */
 static inline Oid
-anago_index_of_partition(Relation partition, Oid above)
+anago_index_of_partition(Relation partition, Oid above, const List *others)
 {
 	Oid			result = InvalidOid;
 	List	   *indexes = RelationGetIndexList(partition);
 	ListCell   *lc;
 
 	foreach(lc, indexes)
-		if (get_rel_relispartition(lfirst_oid(lc)) &&
-			list_member_oid(get_partition_ancestors(lfirst_oid(lc)), above))
-			result = lfirst_oid(lc);
+	{
+		Oid			indexid = lfirst_oid(lc);
+
+		if (indexid == above || list_member_oid(others, indexid) ||
+			(get_rel_relispartition(indexid) &&
+			 list_member_oid(get_partition_ancestors(indexid), above)))
+			result = indexid;
+	}
 	list_free(indexes);
+	return result;
+}
+
+/*
+ * Columns that decide whether a row may stay in a partition, of all levels above it: as
+ * pull_varattnos() has them.  NULL: it is none.
+ */
+static inline Bitmapset *
+anago_partition_columns(Relation rel)
+{
+	Bitmapset  *result = NULL;
+
+	if (rel->rd_rel->relispartition)
+		pull_varattnos((Node *) RelationGetPartitionQual(rel), 1, &result);
 	return result;
 }
 

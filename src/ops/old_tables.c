@@ -18,13 +18,12 @@
 #include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
 #include "executor/executor.h"
-#include "optimizer/optimizer.h"
 #include "storage/bufmgr.h"
 #include "utils/lsyscache.h"
-#include "utils/partcache.h"
 
 #include "compat.h"
 #include "ops/old_tables.h"
+#include "tryopen.h"
 
 /* Partitions that are known at all: rows of others have no look. */
 #define MOST_PARTITIONS		1024
@@ -40,22 +39,11 @@ own_attno(const AnagoOldTables *tables, Oid relid, AttrNumber attno)
 	return get_attnum(relid, get_attname(tables->relid, attno, false));
 }
 
-/* Columns of any partition key above it. */
-static Bitmapset *
-partition_columns(Relation heap)
-{
-	Bitmapset  *result = NULL;
-
-	if (heap->rd_rel->relispartition)
-		pull_varattnos((Node *) RelationGetPartitionQual(heap), 1, &result);
-	return result;
-}
-
 static void
 know_set(const AnagoOldTables *tables, AnagoOldTable *table)
 {
 	Bitmapset  *indexed = RelationGetIndexAttrBitmap(table->heap, INDEX_ATTR_BITMAP_HOT_BLOCKING);
-	Bitmapset  *keys = tables->desc->routed ? partition_columns(table->heap) : NULL;
+	Bitmapset  *keys = tables->desc->routed ? anago_partition_columns(table->heap) : NULL;
 	ListCell   *lc;
 	int			n = 0;
 

@@ -13,7 +13,7 @@
  *			[PRIVATE_STEPS]		one list for each step:
  *				[STEP_NUMBERS]		scanrelid, index-only?, jointype, unique?
  *									and of a look: most, from end?  kind, TOAST?  routed?  level
- *				[STEP_INDEX]		OID of the index; of a late look's table, or 0
+ *				[STEP_INDEX]		OID of the index; of a late look's table, or 0; then alike
  *				[STEP_KINDS] ...	one list for each member of AnagoKeyDesc
  *				[STEP_FILLED_FROM]	a member's attnos
  *				[STEP_MEMBERS]		lists like this one
@@ -163,7 +163,9 @@ write_step(const AnagoStepDesc *step)
 	numbers = lappend_int(numbers, step->toast);
 	numbers = lappend_int(numbers, step->routed);
 	numbers = lappend_int(numbers, step->level);
-	result = list_make5(numbers, list_make2_oid(step->indexid, step->heapid),
+	result = list_make5(numbers,
+						list_concat(list_make2_oid(step->indexid, step->heapid),
+									step->alike),
 						kinds, attnos, opnos);
 	for (int i = 0; i < step->nmembers; i++)
 		members = lappend(members, write_step(&step->members[i]));
@@ -288,6 +290,7 @@ read_step(AnagoStepDesc *step, const List *private, const List *exprs,
 	step->routed = list_nth_int(numbers, 8) != 0;
 	step->level = list_nth_int(numbers, 9);
 	step->indexid = linitial_oid((const List *) list_nth(private, STEP_INDEX));
+	step->alike = list_copy_tail((const List *) list_nth(private, STEP_INDEX), 2);
 
 	step->nkeys = list_length(kinds);
 	step->keys = palloc0(sizeof(AnagoKeyDesc) * Max(step->nkeys, 1));

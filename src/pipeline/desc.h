@@ -249,6 +249,8 @@ typedef struct AnagoStepDesc
 	 * partition that it goes to.  Keys and conditions are the same for all.
 	 */
 	bool		routed;
+	List	   *alike;			/* OIDs of other indexes that only a partition has, with the same
+								 * keys as indexid, which is one then */
 
 	/*
 	 * A late look at rows that refer to those which the look before it of the level

@@ -21,7 +21,8 @@
  * entries at all (ops/old_row.c).
  *
  * Where the table is partitioned, all of that is said of its own columns, and each row is
- * looked for in the partition that it will be in (routes.c).
+ * looked for in the partition that it will be in (routes.c).  So it is of an index that only
+ * a partition has; of those with the same keys, of several partitions, there is one look.
  *
  * Which statement makes what of its rows is in modify.c.
  *
@@ -49,6 +50,7 @@
 #include "utils/syscache.h"
 
 #include "plan/changes.h"
+#include "tryopen.h"
 
 /* --- the new row --- */
 
@@ -194,11 +196,57 @@ describe_key(AnagoKeyDesc *key, AnagoKeyKind kind, Relation index, int col)
 	key->collation = index->rd_indcollation[col];
 }
 
+/* --- columns of the table that an index is of --- */
+
+/* How the change's table numbers a column of it, or of a partition: 0: it has none. */
+static AttrNumber
+attno_in_top(const AnagoChange *change, Relation of, AttrNumber attno)
+{
+	if (of == change->rel || attno <= 0)
+		return attno;
+	return get_attnum(RelationGetRelid(change->rel),
+					  NameStr(TupleDescAttr(RelationGetDescr(of), attno - 1)->attname));
+}
+
+typedef struct TopCxt
+{
+	const AnagoChange *change;
+	Relation	of;
+} TopCxt;
+
+/* Mutator of an expression over columns of that table: over those of the change's. */
+static Node *
+over_top(Node *node, TopCxt *cxt)
+{
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Var))
+	{
+		Var		   *var = copyObject((Var *) node);
+
+		var->varattno = attno_in_top(cxt->change, cxt->of, var->varattno);
+		return (Node *) var;
+	}
+	return expression_tree_mutator(node, over_top, cxt);
+}
+
+static List *
+all_over_top(const AnagoChange *change, Relation of, List *exprs)
+{
+	TopCxt		cxt = {.change = change,.of = of};
+
+	return of == change->rel ? exprs : (List *) over_top((Node *) exprs, &cxt);
+}
+
+/* --- entries --- */
+
 /* The values of the entry that a new row will have, and when it will have one. */
 static bool
-describe_entry(AnagoStepDesc *desc, AnagoKeyKind kind, Relation index, RowCxt *cxt)
+describe_entry(AnagoStepDesc *desc, AnagoKeyKind kind, Relation of, Relation index,
+			   RowCxt *cxt)
 {
-	List	   *exprs = RelationGetIndexExpressions(index);
+	List	   *exprs = all_over_top(cxt->change, of, RelationGetIndexExpressions(index));
+	List	   *predicate = all_over_top(cxt->change, of, RelationGetIndexPredicate(index));
 	ListCell   *next = list_head(exprs);
 
 	desc->nkeys = IndexRelationGetNumberOfKeyAttributes(index);
@@ -209,7 +257,7 @@ describe_entry(AnagoStepDesc *desc, AnagoKeyKind kind, Relation index, RowCxt *c
 		Node	   *value;
 
 		if (attno != InvalidAttrNumber)
-			value = new_value(attno, cxt);
+			value = new_value(attno_in_top(cxt->change, of, attno), cxt);
 		else
 		{
 			value = over_new_row(lfirst(next), cxt);
@@ -222,15 +270,16 @@ describe_entry(AnagoStepDesc *desc, AnagoKeyKind kind, Relation index, RowCxt *c
 	}
 	desc->exprs[ANAGO_EXPRS_WHEN] =
 		list_concat_copy(cxt->change->when, (List *)
-						 over_new_row((Node *) RelationGetIndexPredicate(index), cxt));
+						 over_new_row((Node *) predicate, cxt));
 	return cxt->fine;
 }
 
 /* As conditions, for EXPLAIN. */
 static List *
-show_conditions(const AnagoStepDesc *desc, Relation index)
+show_conditions(const AnagoChange *change, const AnagoStepDesc *desc, Relation of,
+				Relation index)
 {
-	List	   *exprs = RelationGetIndexExpressions(index);
+	List	   *exprs = all_over_top(change, of, RelationGetIndexExpressions(index));
 	ListCell   *next = list_head(exprs);
 	List	   *result = NIL;
 
@@ -241,8 +290,9 @@ show_conditions(const AnagoStepDesc *desc, Relation index)
 		Node	   *column;
 
 		if (attno != InvalidAttrNumber)
-			column = (Node *) makeVar(desc->scanrelid, attno, exprType(value),
-									  exprTypmod(value), exprCollation(value), 0);
+			column = (Node *) makeVar(desc->scanrelid, attno_in_top(change, of, attno),
+									  exprType(value), exprTypmod(value),
+									  exprCollation(value), 0);
 		else
 		{
 			column = copyObject((Node *) lfirst(next));
@@ -256,21 +306,23 @@ show_conditions(const AnagoStepDesc *desc, Relation index)
 	return result;
 }
 
-static void
-add_index(const AnagoChange *change, Relation index, bool arbiter)
+/* The look of an index of that table; NULL: there is none. */
+static AnagoStepDesc *
+describe_index(const AnagoChange *change, Relation of, Relation index)
 {
 	AnagoStepDesc *desc = palloc0(sizeof(AnagoStepDesc));
 	RowCxt		cxt = {.change = change,.fine = true};
+	bool		arbiter = is_arbiter(change->node, index);
 
 	if (index->rd_rel->relam != BTREE_AM_OID || !index->rd_index->indisready ||
 		!may_fold(index))
-		return;
+		return NULL;
 	desc->scanrelid = change->target;
 	desc->indexid = RelationGetRelid(index);
 	desc->look = arbiter ? ANAGO_LOOK_MATCHES :
 		index->rd_index->indisunique ? ANAGO_LOOK_ENTRY : ANAGO_LOOK_ENTRY_BEHIND;
-	if (!describe_entry(desc, arbiter ? ANAGO_KEY_OP : ANAGO_KEY_ENTRY, index, &cxt))
-		return;
+	if (!describe_entry(desc, arbiter ? ANAGO_KEY_OP : ANAGO_KEY_ENTRY, of, index, &cxt))
+		return NULL;
 	if (change->route != NULL)
 	{
 		desc->routed = true;
@@ -280,10 +332,17 @@ add_index(const AnagoChange *change, Relation index, bool arbiter)
 	if (change->knows_old)
 		desc->exprs[ANAGO_EXPRS_WHEN] = lcons(anago_new_entries_var(change->looks),
 											  desc->exprs[ANAGO_EXPRS_WHEN]);
-	if (arbiter)
-		anago_add_look(change->looks, desc, show_conditions(desc, index), NIL, 1, false);
-	else
-		anago_add_look(change->looks, desc, desc->exprs[ANAGO_EXPRS_KEYS], NIL, 0, false);
+	desc->exprs[ANAGO_EXPRS_SHOW_COND] = arbiter ?
+		show_conditions(change, desc, of, index) : desc->exprs[ANAGO_EXPRS_KEYS];
+	return desc;
+}
+
+static void
+add_look(const AnagoChange *change, AnagoStepDesc *desc)
+{
+	if (desc != NULL)
+		anago_add_look(change->looks, desc, desc->exprs[ANAGO_EXPRS_SHOW_COND], NIL,
+					   desc->look == ANAGO_LOOK_MATCHES ? 1 : 0, false);
 }
 
 /* Those that core looks into first; or the others. */
@@ -295,11 +354,108 @@ add_indexes(const AnagoChange *change, bool arbiters)
 	foreach(lc, RelationGetIndexList(change->rel))
 	{
 		Relation	index = index_open(lfirst_oid(lc), AccessShareLock);
-		bool		arbiter = is_arbiter(change->node, index);
 
-		if (arbiter == arbiters)
-			add_index(change, index, arbiter);
+		if (is_arbiter(change->node, index) == arbiters)
+			add_look(change, describe_index(change, change->rel, index));
 		index_close(index, AccessShareLock);
+	}
+}
+
+/* --- indexes that only a partition has --- */
+
+typedef struct OwnIndexes
+{
+	const AnagoChange *change;
+	List	   *found;			/* OwnIndex */
+} OwnIndexes;
+
+/* One, or several with the same keys. */
+typedef struct OwnIndex
+{
+	AnagoStepDesc *desc;
+	List	   *tables;			/* OIDs */
+	Oid			opfamily[INDEX_MAX_KEYS];
+	BlockNumber pages;			/* of the largest, which stands for all */
+} OwnIndex;
+
+static bool
+is_alike(const OwnIndex *own, const AnagoStepDesc *desc, Relation index)
+{
+	if (own->desc->look != desc->look || own->desc->nkeys != desc->nkeys ||
+		list_member_oid(own->tables, index->rd_index->indrelid) ||
+		!equal(own->desc->exprs[ANAGO_EXPRS_KEYS], desc->exprs[ANAGO_EXPRS_KEYS]) ||
+		!equal(own->desc->exprs[ANAGO_EXPRS_WHEN], desc->exprs[ANAGO_EXPRS_WHEN]))
+		return false;
+	for (int i = 0; i < desc->nkeys; i++)
+		if (own->opfamily[i] != index->rd_opfamily[i] ||
+			own->desc->keys[i].opno != desc->keys[i].opno ||
+			own->desc->keys[i].collation != desc->keys[i].collation)
+			return false;
+	return true;
+}
+
+/* NULL: there are too many. */
+static OwnIndex *
+find_own_index(OwnIndexes *all, AnagoStepDesc *desc, Relation index)
+{
+	OwnIndex   *own;
+	ListCell   *lc;
+
+	foreach(lc, all->found)
+		if (is_alike(lfirst(lc), desc, index))
+			return lfirst(lc);
+	if (list_length(all->found) == ANAGO_MAX_STEPS)
+		return NULL;
+	own = palloc0(sizeof(OwnIndex));
+	own->desc = desc;
+	memcpy(own->opfamily, index->rd_opfamily, sizeof(Oid) * desc->nkeys);
+	all->found = lappend(all->found, own);
+	return own;
+}
+
+/* AnagoVisitIndex. */
+static void
+see_own_index(Relation partition, Relation index, void *context)
+{
+	OwnIndexes *all = context;
+	AnagoStepDesc *desc = describe_index(all->change, partition, index);
+	OwnIndex   *own = desc == NULL ? NULL : find_own_index(all, desc, index);
+	BlockNumber pages;
+
+	if (own == NULL)
+		return;
+	pages = index->rd_rel->relkind == RELKIND_INDEX ? RelationGetNumberOfBlocks(index) : 0;
+	own->tables = lappend_oid(own->tables, RelationGetRelid(partition));
+	if (own->desc == desc)
+	{
+		own->pages = pages;
+		return;
+	}
+	own->desc->alike = lappend_oid(own->desc->alike, desc->indexid);
+	if (pages > own->pages)
+	{
+		llast_oid(own->desc->alike) = own->desc->indexid;
+		own->desc->indexid = desc->indexid;
+		own->pages = pages;
+	}
+}
+
+static void
+add_own_indexes(const AnagoChange *change, const OwnIndexes *all, bool arbiters)
+{
+	ListCell   *lc;
+
+	foreach(lc, all->found)
+	{
+		const OwnIndex *own = lfirst(lc);
+		Relation	index;
+
+		if ((own->desc->look == ANAGO_LOOK_MATCHES) != arbiters)
+			continue;
+		index = anago_try_open(own->desc->indexid);
+		if (index != NULL)
+			add_look(change, own->desc);
+		anago_try_close(index);
 	}
 }
 
@@ -367,6 +523,7 @@ anago_find_entries(AnagoChange *change)
 {
 	int			others = list_length(change->looks->looks);
 	AnagoRoute	route = {0};
+	OwnIndexes	own = {.change = change};
 
 	change->knows_old = change->operation == CMD_UPDATE && change->ctid != NULL &&
 		(change->tableoid != NULL || change->rel->rd_rel->relkind == RELKIND_RELATION);
@@ -379,9 +536,12 @@ anago_find_entries(AnagoChange *change)
 		if (!find_route(change, &route))
 			return;
 		change->route = &route;
+		anago_visit_own_indexes(change->rel, see_own_index, &own);
 	}
 	add_indexes(change, true);
+	add_own_indexes(change, &own, true);
 	add_indexes(change, false);
+	add_own_indexes(change, &own, false);
 	change->route = NULL;
 	if (change->knows_old && change->node->operation != CMD_MERGE &&
 		list_length(change->looks->looks) > others)

@@ -60,6 +60,13 @@ extern bool anago_find_route(AnagoRoute *route, Relation top, AnagoValue value,
 							 const void *of);
 
 /*
+ * routes.c: indexes of partitions below it that belong to none of a table further up; of
+ * partitions that are not locked by others.  They are open during the call.
+ */
+typedef void (*AnagoVisitIndex) (Relation partition, Relation index, void *context);
+extern void anago_visit_own_indexes(Relation top, AnagoVisitIndex visit, void *context);
+
+/*
  * changes.c: does it call functions of users or extensions?  Folding constants would
  * call them, which core does not before there is a row.
  */

@@ -27,6 +27,7 @@
 #include "guc.h"
 #include "plan/looks.h"
 #include "survey/survey.h"
+#include "tryopen.h"
 
 /* A share of blocks that are not cached below which there is nothing to wait for. */
 #define COLD_SHARE			0.05
@@ -324,6 +325,24 @@ table_qualifies(Relation heap, Relation index, const AnagoStepDesc *desc)
 	return is_readable(heap) && is_worth_it(heap, index, desc);
 }
 
+/* Some partition's; or of an index that only a partition has, that one's. */
+static bool
+route_qualifies(Relation heap, Relation index, const AnagoStepDesc *desc,
+				AnagoJudgeTable judge)
+{
+	bool		own = index->rd_index->indrelid != RelationGetRelid(heap);
+	Relation	of = own ? anago_try_open(index->rd_index->indrelid) : heap;
+	bool		result;
+
+	if (of == NULL)
+		return false;
+	result = own && of->rd_rel->relkind == RELKIND_RELATION ? judge(of, index, desc) :
+		anago_route_is_worth_it(of, desc, judge);
+	if (own)
+		anago_try_close(of);
+	return result;
+}
+
 static bool
 index_qualifies(const AnagoLooks *looks, const AnagoStepDesc *desc,
 				AnagoJudgeTable judge)
@@ -334,7 +353,7 @@ index_qualifies(const AnagoLooks *looks, const AnagoStepDesc *desc,
 	Relation	index = RelationIdGetRelation(desc->indexid);
 	bool		result = RelationIsValid(heap) && RelationIsValid(index) &&
 		is_plain_tree(index, desc) && fixes_first_column(index, desc) &&
-		(desc->routed ? anago_route_is_worth_it(heap, desc, judge) :
+		(desc->routed ? route_qualifies(heap, index, desc, judge) :
 		 judge(heap, index, desc));
 
 	if (RelationIsValid(index))

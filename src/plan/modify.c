@@ -22,13 +22,12 @@
 #include "catalog/pg_type_d.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
-#include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
 #include "utils/lsyscache.h"
-#include "utils/partcache.h"
 #include "utils/rel.h"
 
 #include "plan/changes.h"
+#include "tryopen.h"
 
 /* --- columns --- */
 
@@ -169,12 +168,10 @@ may_leave(const ModifyTable *node, const PlannedStmt *stmt)
 {
 	Relation	rel = table_open(rt_fetch(linitial_int(node->resultRelations), stmt->rtable)->relid,
 								 NoLock);
-	Bitmapset  *keys = NULL;
+	Bitmapset  *keys = anago_partition_columns(rel);
 	bool		result = false;
 	ListCell   *lc;
 
-	if (rel->rd_rel->relispartition)
-		pull_varattnos((Node *) RelationGetPartitionQual(rel), 1, &keys);
 	foreach(lc, linitial(node->updateColnosLists))
 		result |= bms_is_member(lfirst_int(lc) - FirstLowInvalidHeapAttributeNumber, keys);
 	table_close(rel, NoLock);

@@ -25,7 +25,10 @@
 #include "plan/changes.h"
 #include "tryopen.h"
 
-/* Partitions of one table that are looked into, and of all that are below. */
+/*
+ * Partitions of one table that are looked into, and of all that are below; for what each
+ * may have of its own there are as many of one.
+ */
 #define SAMPLE			8
 #define SAMPLE_ALL		32
 
@@ -38,6 +41,7 @@ typedef struct Visit
 	VisitPartition visit;
 	void	   *context;
 	bool		leaves;			/* also those that are not partitioned */
+	int			of_one;
 	int			left;
 } Visit;
 
@@ -46,7 +50,7 @@ static bool
 visit_some(Relation parent, Visit *visit)
 {
 	PartitionDesc parts = RelationGetPartitionDesc(parent, true);
-	int			n = Min(parts->nparts, SAMPLE);
+	int			n = Min(parts->nparts, visit->of_one);
 	bool		found = false;
 
 	/* of partitions by time the last is where rows go, mostly */
@@ -84,7 +88,8 @@ is_worth_it(Relation partition, void *context)
 	bool		result = false;
 
 	if (partition->rd_rel->relkind == RELKIND_RELATION)
-		index = anago_try_open(anago_index_of_partition(partition, cxt->desc->indexid));
+		index = anago_try_open(anago_index_of_partition(partition, cxt->desc->indexid,
+														cxt->desc->alike));
 	if (index != NULL)
 		result = cxt->judge(partition, index, cxt->desc);
 	anago_try_close(index);
@@ -95,9 +100,46 @@ bool
 anago_route_is_worth_it(Relation heap, const AnagoStepDesc *desc, AnagoJudgeTable judge)
 {
 	JudgeCxt	cxt = {.desc = desc,.judge = judge};
-	Visit		visit = {.visit = is_worth_it,.context = &cxt,.leaves = true,.left = SAMPLE_ALL};
+	Visit		visit = {.visit = is_worth_it,.context = &cxt,.leaves = true,
+		.of_one = SAMPLE,.left = SAMPLE_ALL};
 
 	return heap->rd_rel->relkind == RELKIND_PARTITIONED_TABLE && visit_some(heap, &visit);
+}
+
+/* --- what partitions have of their own --- */
+
+typedef struct OwnIndexCxt
+{
+	AnagoVisitIndex visit;
+	void	   *context;
+} OwnIndexCxt;
+
+static bool
+visit_own_indexes(Relation partition, void *context)
+{
+	const OwnIndexCxt *cxt = context;
+	ListCell   *lc;
+
+	foreach(lc, RelationGetIndexList(partition))
+	{
+		Relation	index = get_rel_relispartition(lfirst_oid(lc)) ? NULL :
+			anago_try_open(lfirst_oid(lc));
+
+		if (index != NULL)
+			cxt->visit(partition, index, cxt->context);
+		anago_try_close(index);
+	}
+	return false;
+}
+
+void
+anago_visit_own_indexes(Relation top, AnagoVisitIndex visit, void *context)
+{
+	OwnIndexCxt cxt = {.visit = visit,.context = context};
+	Visit		all = {.visit = visit_own_indexes,.context = &cxt,.leaves = true,
+		.of_one = SAMPLE_ALL,.left = SAMPLE_ALL};
+
+	(void) visit_some(top, &all);
 }
 
 /* --- what says where a row goes --- */
@@ -200,7 +242,8 @@ bool
 anago_find_route(AnagoRoute *route, Relation top, AnagoValue value, const void *of)
 {
 	RouteCxt	cxt = {.top = top,.route = route,.value = value,.of = of};
-	Visit		visit = {.visit = add_columns_of,.context = &cxt,.left = SAMPLE_ALL};
+	Visit		visit = {.visit = add_columns_of,.context = &cxt,.of_one = SAMPLE,
+		.left = SAMPLE_ALL};
 
 	if (!add_own_key(&cxt))
 		return false;

@@ -98,7 +98,8 @@ is_readable(Relation heap)
 static Relation
 open_index(const RoutedStep *step, Partition *partition, Relation heap)
 {
-	Oid			indexid = anago_index_of_partition(heap, step->none.desc->indexid);
+	Oid			indexid = anago_index_of_partition(heap, step->none.desc->indexid,
+													   step->none.desc->alike);
 	Relation	index = OidIsValid(indexid) ? anago_open_used(indexid) : NULL;
 
 	if (!OidIsValid(indexid) ||
