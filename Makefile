@@ -57,6 +57,12 @@ endif
 ifeq ($(call have_option,-fno-semantic-interposition),yes)
 PG_CFLAGS += -fno-semantic-interposition
 endif
+
+# Planning comes to most of its calls of the server once: without a stub that is one
+# line of code less to wait for.
+ifeq ($(call have_option,-fno-plt),yes)
+PG_CFLAGS += -fno-plt
+endif
 endif
 
 PG_CPPFLAGS += -I$(srcdir)/src -MMD -MP
