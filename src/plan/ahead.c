@@ -45,6 +45,7 @@ typedef struct PlaceCxt
 	int			last_id;		/* greatest plan_node_id */
 	bool		changes;		/* some node changes rows */
 	bool		loops;			/* some nested loop hands parameters on */
+	bool		scans;			/* some scan may be worth a look */
 	bool		may_cut;		/* scans may be cut for the sake of subqueries */
 	bool		correlated;		/* there may be correlated ones */
 	bool		knows_outside;	/* the next is known: */
@@ -257,6 +258,7 @@ see_node(Plan *plan, PlaceCxt *cxt)
 	if (IsA(plan, Limit))
 		see_limit((const Limit *) plan, cxt);
 	cxt->changes |= IsA(plan, ModifyTable);
+	cxt->scans = cxt->scans || anago_may_be_looked_at(cxt->stmt, plan);
 	if (IsA(plan, NestLoop))
 	{
 		ListCell   *lc;
@@ -560,13 +562,18 @@ place_at(Plan *plan, PlaceCxt *cxt)
 
 /*
  * Can anything be said to lead to pages, before the plan is walked?  Nested loops and
- * correlated subqueries have parameters.
+ * correlated subqueries have parameters with a type, which that of a Gather has not.
  */
 static bool
 may_have_looks(PlaceCxt *cxt)
 {
-	return cxt->stmt->paramExecTypes != NIL || cxt->stmt->commandType != CMD_SELECT ||
-		cxt->stmt->hasModifyingCTE || (cxt->may_cut && stores_outside(cxt));
+	ListCell   *lc;
+
+	foreach(lc, cxt->stmt->paramExecTypes)
+		if (OidIsValid(lfirst_oid(lc)))
+			return true;
+	return cxt->stmt->commandType != CMD_SELECT || cxt->stmt->hasModifyingCTE ||
+		(cxt->may_cut && stores_outside(cxt));
 }
 
 void
@@ -577,6 +584,8 @@ anago_place_looks(PlannedStmt *stmt, bool may_cut)
 	if (stmt->planTree == NULL || !may_have_looks(&cxt))
 		return;
 	visit_stmt(see_node, &cxt);
+	if (!cxt.scans && !cxt.changes && !(cxt.may_cut && stores_outside(&cxt)))
+		return;
 	cxt.correlated = list_length(stmt->subplans) > cxt.ninitplans;
 	if (cxt.correlated)
 		visit_stmt(see_expressions, &cxt);

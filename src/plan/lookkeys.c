@@ -291,10 +291,10 @@ is_known_cached(Oid relid)
 }
 
 bool
-anago_look_is_vain(const AnagoLooks *looks, Index scanrelid, Oid indexid)
+anago_look_is_vain(const PlannedStmt *stmt, Index scanrelid, Oid indexid)
 {
 	return anago_residency && !anago_debug_force && is_known_cached(indexid) &&
-		is_known_cached(rt_fetch(scanrelid, looks->stmt->rtable)->relid);
+		is_known_cached(rt_fetch(scanrelid, stmt->rtable)->relid);
 }
 
 static bool

@@ -39,7 +39,7 @@ add_index_scan(AnagoLooks *looks, const Scan *scan, Oid indexid, bool index_only
 	AnagoStepDesc *desc;
 
 	if (looks->firsts.append == 0 && looks->firsts.merged == 0 &&
-		anago_look_is_vain(looks, scan->scanrelid, indexid))
+		anago_look_is_vain(looks->stmt, scan->scanrelid, indexid))
 		return;
 	desc = palloc0(sizeof(AnagoStepDesc));
 	desc->scanrelid = scan->scanrelid;
@@ -121,6 +121,28 @@ add_pipeline(AnagoLooks *looks, const CustomScan *cscan, int most)
 	desc->exprs[ANAGO_EXPRS_KEYS] = first->exprs[ANAGO_EXPRS_KEYS];
 	anago_add_look(looks, desc, first->exprs[ANAGO_EXPRS_SHOW_COND], cscan->custom_scan_tlist,
 			 pipeline->nsteps == 1 ? most : 0, first->exprs[ANAGO_EXPRS_FILTER] != NIL);
+}
+
+bool
+anago_may_be_looked_at(const PlannedStmt *stmt, const Plan *plan)
+{
+	Oid			indexid;
+
+	switch (nodeTag(plan))
+	{
+		case T_IndexScan:
+			indexid = ((const IndexScan *) plan)->indexid;
+			break;
+		case T_IndexOnlyScan:
+			indexid = ((const IndexOnlyScan *) plan)->indexid;
+			break;
+		case T_BitmapIndexScan:
+			indexid = ((const BitmapIndexScan *) plan)->indexid;
+			break;
+		default:
+			return IsA(plan, CustomScan);
+	}
+	return !anago_look_is_vain(stmt, ((const Scan *) plan)->scanrelid, indexid);
 }
 
 /* --- the walk --- */

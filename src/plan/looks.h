@@ -111,11 +111,14 @@ extern void anago_find_in_append(AnagoLooks *looks, const List *plans, int most)
 extern void anago_find_in_merge(AnagoLooks *looks, const MergeAppend *plan, int most);
 extern void anago_find_uncounted(AnagoLooks *looks, const List *plans, int most);
 
+/* Might it find any at that node, whatever is below it?  A cheap test. */
+extern bool anago_may_be_looked_at(const PlannedStmt *stmt, const Plan *plan);
+
 /* Is it AnagoScan or AnagoJoin? */
 extern bool anago_is_pipeline(const CustomScan *cscan);
 
 /* lookkeys.c: is it known, before anything is made of it, that such a look is of no use? */
-extern bool anago_look_is_vain(const AnagoLooks *looks, Index scanrelid, Oid indexid);
+extern bool anago_look_is_vain(const PlannedStmt *stmt, Index scanrelid, Oid indexid);
 
 /*
  * Add a look of that index by these keys, if it is one.  `shown` is
