@@ -55,6 +55,19 @@ select relation, path, why from why_of('select count(b.pad) from why_a a join wh
 	where path ~ 'why_b';
 select relation, path, why from why_of('select count(b.pad) from why_a a join why_b b on b.a_id = a.id where a.a < 1500')
 	where path ~ 'why_b';
+-- nor is anything gained by fewer entries that cost the same pages
+create table why_c (a_id int, pad text) with (autovacuum_enabled = off);
+create index why_c_a on why_c (a_id);
+insert into why_c select g / 4, repeat('x', 200) from generate_series(4, 80003) g;
+alter table why_c alter a_id set (n_distinct = 7000);
+vacuum analyze why_c;
+select entries between 3.9 and 4.1 as are_four from anago_index_groups('why_c_a');
+select relation, path, why from why_of('select count(c.pad) from why_a a join why_c c on c.a_id = a.id where a.a < 1500')
+	where path ~ 'why_c';
+alter table why_c alter a_id set (n_distinct = 100);
+analyze why_c;
+select relation, path, why from why_of('select count(c.pad) from why_a a join why_c c on c.a_id = a.id where a.a < 1500')
+	where path ~ 'why_c';
 set anago.residency = off;
 \set VERBOSITY terse
 -- nothing is executed, and one query is asked for

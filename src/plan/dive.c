@@ -398,18 +398,26 @@ anago_may_dive(Cost cost)
 		cost >= ANAGO_DIVE_WORTH * random_page_cost;
 }
 
+bool
+anago_ask_index(PlannerInfo *root, const IndexPath *ipath, AnagoStepFacts *facts,
+				Cost cost)
+{
+	if (ipath->indexinfo->hypothetical || !anago_may_dive(cost))
+		return false;
+	if (!facts->dived)
+		look_up(root, ipath, facts);
+	facts->dived = true;
+	return true;
+}
+
 void
 anago_dive(PlannerInfo *root, const IndexPath *ipath, AnagoStepFacts *facts,
 		   Cost cost, SpecialJoinInfo *sjinfo, AnagoDive *dive)
 {
 	memset(dive, 0, sizeof(AnagoDive));
 	dive->ratio = dive->join_ratio = 1.0;
-	if (ipath->indexinfo->hypothetical || !anago_may_dive(cost))
+	if (!anago_ask_index(root, ipath, facts, cost))
 		return;
-
-	if (!facts->dived)
-		look_up(root, ipath, facts);
-	facts->dived = true;
 	*dive = facts->dive;
 	dive->join_ratio = known_join_ratio(root, ipath, facts, sjinfo);
 }
@@ -441,16 +449,20 @@ anago_cold_relation(Oid relid, BlockNumber pages)
 }
 
 double
-anago_cold_share(PlannerInfo *root, List *ipaths)
+anago_cold_share(PlannerInfo *root, const IndexPath *ipath)
+{
+	return anago_debug_force || !anago_residency ? 1.0 :
+		cold_share_of_table(root, ipath);
+}
+
+double
+anago_cold_share_of_all(PlannerInfo *root, List *ipaths)
 {
 	int			n = Min(list_length(ipaths), ANAGO_COLD_TABLES);
 	double		sum = 0;
 
-	if (anago_debug_force || !anago_residency)
-		return 1.0;
 	for (int i = 0; i < n; i++)
-		sum += cold_share_of_table(root, list_nth(ipaths,
-												  i * list_length(ipaths) / n));
+		sum += anago_cold_share(root, list_nth(ipaths, i * list_length(ipaths) / n));
 	return sum / n;
 }
 

@@ -52,18 +52,28 @@ extern AnagoStepFacts *anago_no_facts(void);
 extern bool anago_may_dive(Cost cost);
 
 /*
- * What the index says of a path whose core cost, all probes together, is
- * `cost`.  `sjinfo` is of the join that the path is the inner side of, or NULL.
+ * Have the index say it, unless that is known, of a path whose core cost, all probes
+ * together, is `cost`; false: that is not worth it.
+ */
+extern bool anago_ask_index(PlannerInfo *root, const IndexPath *ipath,
+							AnagoStepFacts *facts, Cost cost);
+
+/*
+ * The same, and what it says.  `sjinfo` is of the join that the path is the inner side of,
+ * or NULL.
  */
 extern void anago_dive(PlannerInfo *root, const IndexPath *ipath,
 					   AnagoStepFacts *facts, Cost cost,
 					   SpecialJoinInfo *sjinfo, AnagoDive *dive);
 
 /*
- * Of the pages that index paths of some tables read, the share that is not
- * cached: of the heap and of the index, by how many pages of each they read.
+ * Of the pages that an index path reads, the share that is not cached: of the heap
+ * and of the index, by how many pages of each it reads.
  */
-extern double anago_cold_share(PlannerInfo *root, List *ipaths);
+extern double anago_cold_share(PlannerInfo *root, const IndexPath *ipath);
+
+/* The same of index paths of several tables; some are asked for. */
+extern double anago_cold_share_of_all(PlannerInfo *root, List *ipaths);
 
 /* The same of all pages of a table or index. */
 extern double anago_cold_relation(Oid relid, BlockNumber pages);

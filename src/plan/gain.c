@@ -6,7 +6,8 @@
  * Where a table and an index are cached our path costs what core's costs but for
  * a token, and so little is won by it that planning it costs a small query
  * more.  So there is none, unless the index says that far fewer entries are found
- * than core believes: then core's plan may be another one, which takes longer.
+ * than core believes, and that probes cost far less for it: then core's plan may be
+ * another one, which takes longer.
  *
  * The same where few rows are wanted, and core's best path gives these for less than
  * a pipeline takes to begin, or is a nested loop of index scans that are cached; and
@@ -33,7 +34,7 @@
 /* Of the pages of a step, a share that need not be waited for: one of a sample is more. */
 #define NEXT_TO_NONE		0.01
 
-/* Of the entries that core believes in, those that are found: of fewer, plans may differ. */
+/* Of the entries that core believes in, and of what it takes probes to cost: of less, plans may differ. */
 #define FAR_FEWER			0.5
 
 bool
@@ -164,11 +165,9 @@ bool
 anago_step_finds_fewer(PlannerInfo *root, const AnagoPathStep *step, Cost cost)
 {
 	AnagoStepFacts *facts = step->facts;
-	AnagoDive	dive;
 
-	if (!facts->dived)
-		anago_dive(root, step->ipath, facts, cost, NULL, &dive);
-	return facts->dived && facts->dive.known && facts->dive.ratio < FAR_FEWER;
+	return (facts->dived || anago_ask_index(root, step->ipath, facts, cost)) &&
+		facts->dive.known && facts->dive.ratio < FAR_FEWER;
 }
 
 bool
@@ -178,12 +177,40 @@ anago_step_waits(PlannerInfo *root, const AnagoPathStep *step)
 }
 
 bool
-anago_step_may_gain(PlannerInfo *root, const AnagoPathStep *step, Cost cost)
+anago_scan_step_may_gain(PlannerInfo *root, const AnagoPathStep *step)
+{
+	const IndexPath *ipath = step->ipath;
+
+	return anago_step_waits(root, step) ||
+		(ipath->indexclauses != NIL &&
+		 anago_step_finds_fewer(root, step, ipath->path.total_cost - ipath->path.startup_cost));
+}
+
+/*
+ * Do so many probes cost far less, as the index says?  Most often not, whatever it
+ * might say: each descends, and comes to a leaf and a block.
+ */
+static bool
+probes_cost_less(PlannerInfo *root, const AnagoPathStep *step, double loops)
+{
+	const Path *inner = &step->ipath->path;
+	const AnagoDive *dive = &step->facts->dive;
+	Cost		run = inner->total_cost * FAR_FEWER - inner->startup_cost;
+
+	if (run <= 0 || anago_probe_io(root, step->ipath, loops, 0, 0) >= run ||
+		!anago_step_finds_fewer(root, step, loops * inner->total_cost))
+		return false;
+	return anago_probe_io(root, step->ipath, loops, dive->entries, dive->blocks) +
+		anago_cpu_of(root, step, dive->entries, inner->rows * dive->ratio) < run;
+}
+
+bool
+anago_step_may_gain(PlannerInfo *root, const AnagoPathStep *step, double loops)
 {
 	if (anago_step_waits(root, step))
 		return true;
 	return step->several ? step->has_arms :
-		anago_step_finds_fewer(root, step, cost);
+		probes_cost_less(root, step, Max(loops, 1.0));
 }
 
 /*

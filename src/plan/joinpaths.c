@@ -259,8 +259,7 @@ static bool
 may_gain(const JoinTry *join)
 {
 	return can_merge(join->outer) ||
-		anago_step_may_gain(join->root, join->inner,
-							join->outer->rows * anago_step_inner(join->inner)->total_cost);
+		anago_step_may_gain(join->root, join->inner, join->outer->rows);
 }
 
 /* May these two sides be joined here at all? */

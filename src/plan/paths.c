@@ -420,7 +420,7 @@ add_candidate(PlannerInfo *root, RelOptInfo *rel, IndexPath *ipath)
 	AnagoPathStep *step = anago_make_step(ipath, JOIN_INNER);
 
 	if (anago_is_probe(ipath) &&
-		!anago_step_may_gain(root, step, ipath->path.total_cost - ipath->path.startup_cost))
+		!anago_scan_step_may_gain(root, step))
 		anago_why_not(root, rel, ipath->indexinfo->indexoid,
 					  ANAGO_WHY_CACHED);
 	else if (!anago_index_path_eligible(root, ipath))

@@ -261,9 +261,12 @@ extern bool anago_step_waits(PlannerInfo *root, const AnagoPathStep *step);
 extern bool anago_step_finds_fewer(PlannerInfo *root, const AnagoPathStep *step,
 								   Cost cost);
 
-/* One or the other. */
+/* One or the other, of a scan of one table, */
+extern bool anago_scan_step_may_gain(PlannerInfo *root, const AnagoPathStep *step);
+
+/* and of so many probes, where fewer entries must make them cost far less. */
 extern bool anago_step_may_gain(PlannerInfo *root, const AnagoPathStep *step,
-								Cost cost);
+								double loops);
 
 /* And those of core's paths by these indexes that a full scan has won against? */
 extern bool anago_indexes_may_gain(PlannerInfo *root, const RelOptInfo *rel,

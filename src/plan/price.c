@@ -208,7 +208,9 @@ double
 anago_step_cold(PlannerInfo *root, const AnagoPathStep *step)
 {
 	if (step->facts->cold < 0)
-		step->facts->cold = anago_cold_share(root, anago_step_ipaths(step));
+		step->facts->cold = step->several ?
+			anago_cold_share_of_all(root, step->members) :
+			anago_cold_share(root, step->ipath);
 	return step->facts->cold;
 }
 
@@ -403,19 +405,22 @@ dived_entries(const AnagoPathStep *step)
  * Pages of the heap and leaves are each fetched once for as many probes as have room
  * in the cache, as core has it of repeated scans.
  */
-static double
-dived_pages(PlannerInfo *root, const AnagoPathStep *step, double loops)
+Cost
+anago_probe_io(PlannerInfo *root, const IndexPath *ipath, double loops,
+			   double entries, double blocks)
 {
-	const IndexOptInfo *index = step->ipath->indexinfo;
-	const RelOptInfo *rel = step->ipath->path.parent;
-	double		entries = dived_entries(step);
-	double		blocks = step->dive.known ? step->dive.blocks : entries;
+	const IndexOptInfo *index = ipath->indexinfo;
+	const RelOptInfo *rel = ipath->path.parent;
 	double		leaves = ceil(entries * index->pages / Max(index->tuples, 1.0));
+	double		random_page;
+	double		pages;
 
-	return index_pages_fetched(Max(leaves, 1.0) * loops, index->pages,
-							   index->pages, root) +
+	anago_page_costs(rel, &random_page, NULL);
+	pages = index_pages_fetched(Max(leaves, 1.0) * loops, index->pages,
+								index->pages, root) +
 		index_pages_fetched(Max(blocks, 1.0) * loops, rel->pages,
-							index->pages, root) * anago_part_visited(step->ipath);
+							index->pages, root) * anago_part_visited(ipath);
+	return pages / loops * random_page;
 }
 
 /*
@@ -427,19 +432,18 @@ dived_step(PlannerInfo *root, const AnagoPathStep *step,
 		   const AnagoProbesCost *core, double loops)
 {
 	const IndexPath *ipath = step->ipath;
-	double		random_page;
-	AnagoProbesCost	cost;
+	double		entries = dived_entries(step);
+	double		blocks = step->dive.known ? step->dive.blocks : entries;
+	AnagoProbesCost cost;
 
-	anago_page_costs(ipath->path.parent, &random_page, NULL);
 	cost.loops = loops;
 	cost.risk = core->risk;
 	cost.beaten = core->beaten;
 	cost.divided = core->divided;
 	cost.whole = core->whole * loops / core->loops;
-	cost.io = cost.whole / loops * dived_pages(root, step, loops) * random_page;
+	cost.io = cost.whole * anago_probe_io(root, ipath, loops, entries, blocks);
 	cost.probes = cost.io + cost.whole *
-		anago_cpu_of(root, step, dived_entries(step),
-					 ipath->path.rows * step->dive.ratio) +
+		anago_cpu_of(root, step, entries, ipath->path.rows * step->dive.ratio) +
 		/* descents, and the join's conditions */
 		(core->probes - core->whole *
 		 (ipath->path.total_cost - ipath->path.startup_cost)) * loops / core->loops;

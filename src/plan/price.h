@@ -65,12 +65,19 @@ extern AnagoPrice anago_price_step(PlannerInfo *root, AnagoPathStep *step,
 								   const AnagoProbesCost *core, double own_loops,
 								   Cost setup, SpecialJoinInfo *sjinfo);
 
-/* ---- shared by price.c and scanprice.c ---- */
+/* ---- shared by price.c, scanprice.c and gain.c ---- */
 
 /* Of core's index path: tuples, CPU share of its run cost for so many. */
 extern double anago_tuples_fetched(const IndexPath *ipath);
 extern Cost anago_cpu_of(PlannerInfo *root, const AnagoPathStep *step, double tuples,
 						 double rows);
+
+/*
+ * By core's formulas, the charge for the pages of one of so many probes, if it finds so
+ * many entries, which lead to so many blocks.
+ */
+extern Cost anago_probe_io(PlannerInfo *root, const IndexPath *ipath, double loops,
+						   double entries, double blocks);
 
 /* Of the rows, those for which the table must be visited. */
 extern double anago_part_visited(const IndexPath *ipath);
