@@ -363,10 +363,10 @@ extern bool anago_why_asked;
 extern void anago_why_begin(void);
 extern void anago_why_end(bool kept);
 
-extern void anago_note_built(PlannerInfo *root, const AnagoPath *apath);
-extern void anago_note_used(const AnagoPath *apath);
-extern void anago_note_not(PlannerInfo *root, RelOptInfo *rel, Oid index,
-						   const char *reason);
+extern pg_attribute_cold void anago_note_built(PlannerInfo *root, const AnagoPath *apath);
+extern pg_attribute_cold void anago_note_used(const AnagoPath *apath);
+extern pg_attribute_cold void anago_note_not(PlannerInfo *root, RelOptInfo *rel,
+											 Oid index, const char *reason);
 
 /* A path of ours was made, and is about to be submitted. */
 static inline void
