@@ -142,7 +142,9 @@ anago_may_be_looked_at(const PlannedStmt *stmt, const Plan *plan)
 		default:
 			return IsA(plan, CustomScan);
 	}
-	return !anago_look_is_vain(stmt, ((const Scan *) plan)->scanrelid, indexid);
+	/* what has no parameters is not run for a row */
+	return plan->extParam != NULL &&
+		!anago_look_is_vain(stmt, ((const Scan *) plan)->scanrelid, indexid);
 }
 
 /* --- the walk --- */
