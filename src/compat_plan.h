@@ -120,6 +120,16 @@ anago_copy_disabled_nodes(Path *dst pg_attribute_unused(),
 }
 
 static inline bool
+anago_uses_disabled(const Plan *plan)
+{
+#if PG_VERSION_NUM >= 180000
+	return plan->disabled_nodes > 0;
+#else
+	return plan->total_cost >= disable_cost;
+#endif
+}
+
+static inline bool
 anago_is_disabled(const Path *path)
 {
 #if PG_VERSION_NUM >= 180000

@@ -49,6 +49,7 @@ bool		anago_guard_on = false;
 bool		anago_hash_fallback = true;
 double		anago_io_gain = 0.0;
 int			anago_io_method = ANAGO_IO_AUTO;
+double		anago_least_gain = 0.1;
 int			anago_max_inflight_reads = 256;
 int			anago_max_rows_ahead = 1024;
 int			anago_mode = ANAGO_MODE_OOO;
@@ -201,6 +202,12 @@ assign_io_method(int newval, void *extra)
 }
 
 static void
+assign_least_gain(double newval, void *extra)
+{
+	plan_setting_changed(newval != anago_least_gain);
+}
+
+static void
 assign_max_inflight_reads(int newval, void *extra)
 {
 	plan_setting_changed(newval != anago_max_inflight_reads);
@@ -284,6 +291,12 @@ define_user_settings(void)
 							 NULL,
 							 &anago_io_method, ANAGO_IO_AUTO, read_method_options,
 							 PGC_USERSET, GUC_EXPLAIN, check_io_method, assign_io_method, NULL);
+
+	DefineCustomRealVariable("anago.least_gain",
+							 "Sets by which part of the cost, from 0 to 1, a plan with anago must be cheaper than one without.",
+							 "Plans of three tables and more that cost little are not compared. Zero compares none.",
+							 &anago_least_gain, 0.1, 0.0, 1.0,
+							 PGC_USERSET, GUC_EXPLAIN, NULL, assign_least_gain, NULL);
 
 	DefineCustomIntVariable("anago.max_inflight_reads",
 							"Sets how many page reads one query may have on their way at once.",

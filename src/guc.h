@@ -89,6 +89,7 @@ extern PGDLLIMPORT bool anago_guard_on;
 extern PGDLLIMPORT bool anago_hash_fallback;
 extern PGDLLIMPORT double anago_io_gain;	/* 0: as the device is known */
 extern PGDLLIMPORT int anago_io_method;
+extern PGDLLIMPORT double anago_least_gain;
 extern PGDLLIMPORT int anago_max_inflight_reads;
 extern PGDLLIMPORT int anago_max_rows_ahead;
 extern PGDLLIMPORT int anago_mode;

@@ -29,6 +29,7 @@
  *		dive.c		how many entries a step finds, asked of its index
  *		ramp.c		what the first rows cost
  *		why.c		anago_explain_why(): what became of which path
+ *		rival.c		the plan that there would be without ours
  *		create.c	from the winning path to the plan node
  *		steps.c		a step's keys and conditions, out of core's index scan
  *		wide.c		columns of the wide row
@@ -56,16 +57,25 @@
 #include "plan/memo.h"
 #include "plan/paths.h"
 #include "plan/plan.h"
+#include "plan/rival.h"
 
-/*
- * Is a scrollable cursor being planned?  Its plan must be a scan that can go
- * back, and of which UPDATE ... WHERE CURRENT OF can find the row.  The hooks
- * for paths are not told.
- */
-static bool scrollable = false;
+/* The planning that is going on; the hooks for paths are not told. */
+typedef struct Planning
+{
+	/*
+	 * Is it of a scrollable cursor?  Its plan must be a scan that can go back, and of
+	 * which UPDATE ... WHERE CURRENT OF can find the row.
+	 */
+	bool		scrollable;
 
-/* Is it any cursor?  Then its plan must have one scan of such a table only. */
-static bool of_cursor = false;
+	/* Is it of any cursor?  Then its plan must have one scan of such a table only. */
+	bool		of_cursor;
+
+	/* Is it the second one, in which we take no part (rival.h)? */
+	bool		of_rival;
+} Planning;
+
+static Planning now;
 
 static planner_hook_type prev_planner_hook = NULL;
 static set_rel_pathlist_hook_type prev_rel_hook = NULL;
@@ -79,41 +89,69 @@ takes_part_in_finished(void)
 }
 
 static PlannedStmt *
+plan_once(ANAGO_PLANNER_PARAMS)
+{
+	anago_begin_planning();
+	return prev_planner_hook ? prev_planner_hook(ANAGO_PLANNER_ARGS) :
+		standard_planner(ANAGO_PLANNER_ARGS);
+}
+
+/* Without paths of ours; NULL: the plan is the better one. */
+static PlannedStmt *
+plan_rival(const PlannedStmt *stmt, ANAGO_PLANNER_PARAMS)
+{
+	PlannedStmt *rival;
+
+	now.of_rival = true;
+	rival = plan_once(ANAGO_PLANNER_ARGS);
+	if (!anago_rival_wins(stmt, rival, cursorOptions))
+		return NULL;
+	anago_why_declined(stmt->planTree->total_cost, rival->planTree->total_cost);
+	return rival;
+}
+
+static PlannedStmt *
 plan_query(ANAGO_PLANNER_PARAMS)
 {
-	bool		outer = scrollable;
-	bool		outer_of_cursor = of_cursor;
+	Planning	outer = now;
 	bool		outer_any_path = anago_any_path;
+	bool		outer_any_chosen = anago_any_chosen;
 	volatile bool kept = false;
 	volatile bool finish = false;
+	Query	   *again;
 	PlannedStmt *result;
+	PlannedStmt *rival = NULL;
 
 	/* also if this query has no use for us: plans that are kept may have */
 	if (anago_enable)
 		(void) anago_is_installed();
 
-	scrollable = (cursorOptions & CURSOR_OPT_SCROLL) != 0;
-	of_cursor = (cursorOptions & CURSOR_OPT_FAST_PLAN) != 0;
-	anago_any_path = false;
-	anago_begin_planning();
+	now = (Planning) {
+		.scrollable = (cursorOptions & CURSOR_OPT_SCROLL) != 0,
+		.of_cursor = (cursorOptions & CURSOR_OPT_FAST_PLAN) != 0
+	};
+	anago_any_path = anago_any_chosen = false;
 	if (takes_part_in_finished())
 		anago_ask_for_keys(parse);
+	again = anago_rival_query(parse);
 	anago_why_begin();
 	PG_TRY();
 	{
-		if (prev_planner_hook)
-			result = prev_planner_hook(ANAGO_PLANNER_ARGS);
-		else
-			result = standard_planner(ANAGO_PLANNER_ARGS);
+		result = plan_once(ANAGO_PLANNER_ARGS);
+		parse = again;
+		if (again != NULL && anago_rival_may_win(result))
+			rival = plan_rival(result, ANAGO_PLANNER_ARGS);
+		if (rival != NULL)
+			result = rival;
 		finish = takes_part_in_finished();
 		kept = true;
 	}
 	PG_FINALLY();
 	{
 		anago_why_end(kept);
-		scrollable = outer;
-		of_cursor = outer_of_cursor;
+		now = outer;
 		anago_any_path = outer_any_path;
+		anago_any_chosen = outer_any_chosen;
 		anago_begin_planning();
 	}
 	PG_END_TRY();
@@ -126,9 +164,9 @@ plan_query(ANAGO_PLANNER_PARAMS)
 static bool
 takes_part(PlannerInfo *root, RelOptInfo *rel)
 {
-	if (scrollable)
+	if (now.scrollable)
 		anago_why_not(root, rel, InvalidOid, "it is a cursor that can scroll");
-	return anago_enable && !scrollable && anago_is_installed();
+	return anago_enable && !now.scrollable && anago_is_installed();
 }
 
 static void
@@ -136,11 +174,13 @@ rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 {
 	if (prev_rel_hook)
 		prev_rel_hook(root, rel, rti, rte);
+	if (now.of_rival)
+		return;
 	if (rel->indexlist == NIL)
 		anago_why_not(root, rel, InvalidOid, "it has no index");
 	if (rel->indexlist == NIL || !takes_part(root, rel))
 		return;
-	if (!of_cursor)
+	if (!now.of_cursor)
 		anago_add_union_paths(root, rel);
 	anago_add_scan_paths(root, rel);
 	if (anago_debug_force)
@@ -153,6 +193,8 @@ join_pathlist(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
 {
 	if (prev_join_hook)
 		prev_join_hook(root, joinrel, outerrel, innerrel, jointype, extra);
+	if (now.of_rival)
+		return;
 	/* a parent's indexes are its members', of which it may know nothing */
 	if ((innerrel->indexlist != NIL || anago_is_append(root, innerrel)) &&
 		takes_part(root, joinrel))

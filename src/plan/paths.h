@@ -367,6 +367,7 @@ extern pg_attribute_cold void anago_note_built(PlannerInfo *root, const AnagoPat
 extern pg_attribute_cold void anago_note_used(const AnagoPath *apath);
 extern pg_attribute_cold void anago_note_not(PlannerInfo *root, RelOptInfo *rel,
 											 Oid index, const char *reason);
+extern pg_attribute_cold void anago_note_declined(Cost ours, Cost theirs);
 
 /* A path of ours was made, and is about to be submitted. */
 static inline void
@@ -382,6 +383,14 @@ anago_why_used(const AnagoPath *apath)
 {
 	if (anago_why_asked)
 		anago_note_used(apath);
+}
+
+/* But the plan as a whole was not taken (rival.h). */
+static inline void
+anago_why_declined(Cost ours, Cost theirs)
+{
+	if (anago_why_asked)
+		anago_note_declined(ours, theirs);
 }
 
 #define ANAGO_WHY_CACHED \

@@ -72,6 +72,7 @@ bool		anago_why_asked = false;
 
 static int	depth = 0;			/* plannings within each other, while asked */
 static List *notes = NIL;
+static const char *declined = NULL; /* why the plan with ours was not taken */
 static MemoryContext notes_context = NULL;
 
 /* --- words --- */
@@ -263,6 +264,19 @@ anago_note_used(const AnagoPath *apath)
 	}
 }
 
+void
+anago_note_declined(Cost ours, Cost theirs)
+{
+	MemoryContext old;
+
+	if (depth != 1)
+		return;
+	old = MemoryContextSwitchTo(notes_context);
+	declined = psprintf("in a plan that costs %.2f times as much as the one without anago: see anago.least_gain",
+						ours / Max(theirs, 1e-9));
+	MemoryContextSwitchTo(old);
+}
+
 /* A relation is joined in many ways: each reason once. */
 static bool
 is_noted(const RelOptInfo *rel, Oid index, const char *reason)
@@ -336,7 +350,7 @@ static const char *
 verdict(const Note *note)
 {
 	if (note->used)
-		return "in the plan";
+		return declined ? declined : "in the plan";
 	if (note->workers > 0)
 		return "for several processes, below a Gather or an aggregate: a path above was cheaper";
 	if (note->cost <= note->cheapest_cost)
@@ -415,6 +429,7 @@ anago_explain_why(PG_FUNCTION_ARGS)
 				 errmsg("anago_explain_why() cannot be planned within itself")));
 	InitMaterializedSRF(fcinfo, 0);
 	notes = NIL;
+	declined = NULL;
 	notes_context = AllocSetContextCreate(CurrentMemoryContext, "anago notes",
 										  ALLOCSET_DEFAULT_SIZES);
 	depth = 0;
