@@ -194,6 +194,19 @@ anago_count_read_op(void)
 #endif
 }
 
+/* A block was found by ReadRecentBuffer(), which counts it in the query's BUFFERS alone. */
+static inline void
+anago_count_hit(Relation rel)
+{
+	pgstat_count_buffer_read(rel);
+	pgstat_count_buffer_hit(rel);
+#if PG_VERSION_NUM >= 180000
+	pgstat_count_io_op(IOOBJECT_RELATION, IOCONTEXT_NORMAL, IOOP_HIT, 1, 0);
+#elif PG_VERSION_NUM >= 160000
+	pgstat_count_io_op(IOOBJECT_RELATION, IOCONTEXT_NORMAL, IOOP_HIT);
+#endif
+}
+
 /* 17: md.c's words for a failed read of one block. */
 #if PG_VERSION_NUM >= 170000
 #define ANAGO_ERRMSG_COULD_NOT_READ(blkno, path) \

@@ -337,6 +337,27 @@ anago_page_try(AnagoPages *pages, Relation rel, BlockNumber blkno)
 	return pages->cutoff.sync ? page_read_timed(pages, rel, blkno) : InvalidBuffer;
 }
 
+Buffer
+anago_page_locate(const AnagoPages *pages, Relation rel, BlockNumber blkno)
+{
+	if (pages->synchronous || pages_simulated(pages) || RelationUsesLocalBuffers(rel))
+		return InvalidBuffer;
+	return anago_touch_locate(rel, blkno);
+}
+
+/* As ReadBuffer(), which would look it up in the buffer table once more. */
+Buffer
+anago_page_again(AnagoPages *pages, Relation rel, BlockNumber blkno, Buffer hint)
+{
+	if (!BufferIsValid(hint) || pages_simulated(pages) ||
+		!ReadRecentBuffer(ANAGO_REL_LOCATOR(rel), MAIN_FORKNUM, blkno, hint))
+		return InvalidBuffer;
+	anago_count_hit(rel);
+	pages->counts->hits++;
+	anago_hit_run_hit(&pages->hit_run);
+	return hint;
+}
+
 /* ---- the pump ---- */
 
 /* The window, or this process's share of what all may have, if that is less. */

@@ -92,6 +92,17 @@ extern PGDLLEXPORT Buffer anago_page_get(AnagoPages *pages, Relation rel, BlockN
  */
 extern PGDLLEXPORT Buffer anago_page_try(AnagoPages *pages, Relation rel, BlockNumber blkno);
 
+/*
+ * Where the block is in shared buffers, or InvalidBuffer; a hint.  Invalid, too, where all is to
+ * be answered one by one, and where the simulator has a say in hits.  Main fork only.
+ */
+extern PGDLLEXPORT Buffer anago_page_locate(const AnagoPages *pages, Relation rel,
+											BlockNumber blkno);
+
+/* The block, pinned, if the hint is right about where it is; else InvalidBuffer. */
+extern PGDLLEXPORT Buffer anago_page_again(AnagoPages *pages, Relation rel, BlockNumber blkno,
+										   Buffer hint);
+
 /* A waiter that will not come back (its task is given up). */
 extern PGDLLEXPORT void anago_page_forget(AnagoPages *pages, AnagoWaiter *waiter);
 

@@ -15,9 +15,6 @@
 #include "compat.h"
 #include "page/touch.h"
 
-/* What a CPU moves at a time, in bytes; only speed depends on it. */
-#define CACHE_LINE	64
-
 Buffer
 anago_touch_locate(Relation rel, BlockNumber blkno)
 {
@@ -34,33 +31,4 @@ anago_touch_locate(Relation rel, BlockNumber blkno)
 	buf_id = BufTableLookup(&tag, hash);
 	LWLockRelease(lock);
 	return buf_id + 1;
-}
-
-void
-anago_touch_page(Buffer buf, OffsetNumber offnum)
-{
-	char	   *page = (char *) BufferGetBlock(buf);
-
-	__builtin_prefetch(GetBufferDescriptor(buf - 1), 1);
-	__builtin_prefetch(page);
-	__builtin_prefetch(PageGetItemId((Page) page, offnum));
-}
-
-/*
- * The page is not pinned: what is read may be of another page by now, and is
- * used for an address within this buffer only.
- */
-void
-anago_touch_tuple(Buffer buf, OffsetNumber offnum)
-{
-#ifndef USE_VALGRIND
-	char	   *page = (char *) BufferGetBlock(buf);
-	unsigned	offset = ItemIdGetOffset(PageGetItemId((Page) page, offnum));
-
-	if (offset <= BLCKSZ - 2 * CACHE_LINE)
-	{
-		__builtin_prefetch(page + offset);
-		__builtin_prefetch(page + offset + CACHE_LINE);
-	}
-#endif
 }

@@ -16,6 +16,12 @@
 #include "sched/slab.h"
 #include "sched/task.h"
 
+/*
+ * Tasks that nap at a time.  A CPU has some ten misses under way at once (its line fill
+ * buffers), and each of these waits for two or three.
+ */
+#define ANAGO_NAPS	8
+
 struct AnagoSched
 {
 	AnagoRoom	room;			/* how many tasks live, and what bounds them */
@@ -28,6 +34,9 @@ struct AnagoSched
 	uint64		ready_depths;	/* bit d: ready[d] is not empty */
 	AnagoTask  *ready[ANAGO_MAX_DEPTHS];
 	AnagoTask  *stalled[ANAGO_MAX_DEPTHS + 1];	/* by what they wait for */
+	AnagoTask  *naps[ANAGO_NAPS];	/* a ring: those that nap, */
+	int			first_nap;		/* the longest */
+	int			nnaps;
 	int			widest;			/* greatest window_bound() so far */
 	int			nlive;
 	int			nstalled;
@@ -75,12 +84,35 @@ anago_queue_push_ready(AnagoSched *sched, AnagoTask *task)
 	sched->ready_depths |= UINT64CONST(1) << task->depth;
 }
 
+/* Only where there is room: anago_sched_may_nap(). */
+static inline void
+anago_queue_push_nap(AnagoSched *sched, AnagoTask *task)
+{
+	Assert(sched->nnaps < ANAGO_NAPS);
+	task->state = ANAGO_TASK_NAPPING;
+	sched->naps[(sched->first_nap + sched->nnaps++) % ANAGO_NAPS] = task;
+}
+
+static inline AnagoTask *
+pop_nap(AnagoSched *sched)
+{
+	AnagoTask  *task = sched->naps[sched->first_nap];
+
+	Assert(task->state == ANAGO_TASK_NAPPING);
+	sched->first_nap = (sched->first_nap + 1) % ANAGO_NAPS;
+	sched->nnaps--;
+	return task;
+}
+
+/* The deepest, or the one that has napped longest if no more can. */
 static inline AnagoTask *
 anago_queue_pop_ready(AnagoSched *sched)
 {
 	AnagoTask  *task;
 	int			depth;
 
+	if (sched->nnaps == ANAGO_NAPS || (sched->nnaps > 0 && sched->ready_depths == 0))
+		return pop_nap(sched);
 	if (sched->ready_depths == 0)
 		return NULL;
 	depth = 63 - __builtin_clzll(sched->ready_depths);

@@ -38,6 +38,10 @@
  * that live one always goes on, however much memory is taken; when all that
  * came from it has ended, the next one does.
  *
+ * Naps.  A task that has asked the CPU for a page in shared buffers lets some others run
+ * first, of whatever depth.  When eight nap, or nothing is ready, the one that has napped
+ * longest goes on.  It holds no page meanwhile and counts as live.
+ *
  * Sleep.  Only when nothing is ready does the loop sleep for a page.  Before
  * that it issues wanted reads as soon as a batch of them has gathered, so the
  * device works while tasks do.
@@ -204,6 +208,9 @@ settle(AnagoSched *sched, AnagoTask *task, AnagoVerdict verdict)
 			Assert(task->waiter.waiting);
 			task->state = ANAGO_TASK_WAITING;
 			return false;
+		case ANAGO_NAP:
+			anago_queue_push_nap(sched, task);
+			return false;
 		case ANAGO_YIELD:
 		case ANAGO_AGAIN:
 			anago_queue_push_ready(sched, task);
@@ -325,6 +332,7 @@ anago_sched_reset(AnagoSched *sched)
 	memset(sched->stalled, 0, sizeof(sched->stalled));
 	memset(sched->room.live, 0, sizeof(sched->room.live));
 	sched->ready_depths = 0;
+	sched->first_nap = sched->nnaps = 0;
 	sched->room.task_bytes = 0;
 	sched->nlive = sched->nstalled = sched->since_poll = 0;
 	sched->emitting = sched->running = NULL;
@@ -419,6 +427,13 @@ bool
 anago_sched_has_deeper(const AnagoSched *sched, int depth)
 {
 	return sched->ready_depths >> depth > 1;
+}
+
+bool
+anago_sched_may_nap(const AnagoSched *sched)
+{
+	return sched->nlive > 1 && sched->nnaps < ANAGO_NAPS && sched->order == NULL &&
+		sched->room.demand.patience == 0;
 }
 
 bool

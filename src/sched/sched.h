@@ -83,6 +83,12 @@ extern PGDLLEXPORT int	anago_sched_room(const AnagoSched *sched, int depth);
  */
 extern PGDLLEXPORT void anago_sched_expect(AnagoSched *sched, int depth, Size bytes);
 
+/*
+ * May the running task nap?  Not where there are no others, nor where it matters which
+ * rows come first: what others do meanwhile may be of no use then.
+ */
+extern PGDLLEXPORT bool anago_sched_may_nap(const AnagoSched *sched);
+
 /* Is memory what there may be no room for? */
 extern PGDLLEXPORT bool anago_sched_is_short(const AnagoSched *sched);
 

@@ -34,6 +34,7 @@
  *
  *		FREE -> READY -> RUNNING -+-> WAITING  -> READY		page arrived
  *								  +-> READY					yielded
+ *								  +-> NAPPING  -> RUNNING	some others have run
  *								  +-> STALLED  -> READY		room for children
  *								  +-> EMITTING -> RUNNING	next row asked for
  *								  +-> FREE					done
@@ -55,6 +56,7 @@ typedef enum AnagoTaskState
 	ANAGO_TASK_READY,			/* in the ready stack of its depth */
 	ANAGO_TASK_RUNNING,
 	ANAGO_TASK_WAITING,			/* known to the page layer by its waiter */
+	ANAGO_TASK_NAPPING,			/* some others run first */
 	ANAGO_TASK_STALLED,			/* wants to spawn where there is no room */
 	ANAGO_TASK_EMITTING			/* its row is with the executor */
 } AnagoTaskState;
@@ -65,6 +67,7 @@ typedef enum AnagoVerdict
 	ANAGO_DONE,
 	ANAGO_WAIT,					/* for a page */
 	ANAGO_YIELD,				/* deeper tasks first */
+	ANAGO_NAP,					/* whatever others first: the CPU is fetching */
 	ANAGO_AGAIN,				/* it became another kind: run that at once */
 	ANAGO_STALL,				/* for room at task->stalled_on */
 	ANAGO_EMIT					/* a row for the executor */

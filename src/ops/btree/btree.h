@@ -180,6 +180,7 @@ struct AnagoStep
 	int64		lookups;		/* rows that came to lookups, */
 	int64		in_vain;		/* and rows that these came to and did not want */
 
+	OffsetNumber middle;		/* of the entries of the leaf that was seen last */
 	Buffer		vmbuffer;		/* visibility map page used last, or none; a
 								 * member, of which there are many, keeps none */
 	AnagoVisit *visit;

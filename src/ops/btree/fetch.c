@@ -13,6 +13,7 @@
 #include "ops/btree/fetch.h"
 #include "ops/btree/fill.h"
 #include "ops/btree/heap.h"
+#include "ops/btree/near.h"
 #include "ops/btree/probe.h"
 #include "pipeline/row.h"
 
@@ -83,7 +84,8 @@ visit_run(AnagoWalk *walk)
 	int			from = walk->next_match;
 	int			to = walk->probe->step->visits->run(walk->matches, from);
 
-	walk->next_match = anago_heap_visit(walk->probe, walk->matches, from, to);
+	walk->next_match = anago_heap_visit(walk->probe, walk->matches, from, to,
+										anago_near_hint(walk));
 	return walk->next_match > from;
 }
 
@@ -137,6 +139,8 @@ anago_fetch(AnagoWalk *walk)
 		while (!probe->done && find_run(walk))
 		{
 			CHECK_FOR_INTERRUPTS();
+			if (anago_near_match(walk))
+				ANAGO_SUSPEND(walk, ANAGO_NAP);
 			if (visit_run(walk))
 			{
 				while (anago_heap_next(probe, walk->matches, &walk->next_match))

@@ -146,16 +146,18 @@ anago_heap_next(AnagoProbe *probe, AnagoMatches *matches, int *to)
 }
 
 int
-anago_heap_visit(AnagoProbe *probe, AnagoMatches *matches, int from, int to)
+anago_heap_visit(AnagoProbe *probe, AnagoMatches *matches, int from, int to, Buffer hint)
 {
 	AnagoStep  *step = probe->step;
 	AnagoPipeline *pipeline = step->op.pipeline;
+	BlockNumber blkno = ItemPointerGetBlockNumber(&matches->tids[from]);
 	Buffer		buf;
 
 	if (anago_op_room(step->op.next) <= 0)
 		return from;
-	buf = anago_page_try(pipeline->pages, step->heap,
-						 ItemPointerGetBlockNumber(&matches->tids[from]));
+	buf = anago_page_again(pipeline->pages, step->heap, blkno, hint);
+	if (!BufferIsValid(buf))
+		buf = anago_page_try(pipeline->pages, step->heap, blkno);
 	if (!BufferIsValid(buf))
 		return from;
 	return visit_begin(probe, matches, from, to, buf);

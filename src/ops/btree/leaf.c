@@ -332,6 +332,7 @@ anago_leaf_collect(AnagoProbe *probe, Buffer buf, bool from_start,
 
 	found->n = 0;
 	found->itup_bytes = 0;
+	step->middle = Max(PageGetMaxOffsetNumber(page) / 2, FirstOffsetNumber);
 	if (step->look)
 		anago_probe_came_to_page(probe);
 	if (anago_skips(&step->keys))

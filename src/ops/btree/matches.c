@@ -127,11 +127,7 @@ anago_matches_keep_most(AnagoStep *step, AnagoMatches *matches, int most, bool *
 
 /* --- nearer to the CPU --- */
 
-/*
- * Matches of a leaf below which prefetching does not repay its lookups, and
- * the size in blocks below which a table is taken to be in the CPU's caches.
- */
-#define AHEAD_MIN_MATCHES	64
+/* The size in blocks below which a table is taken to be in the CPU's caches. */
 #define AHEAD_MIN_PAGES	4096
 
 /* One match further ahead: its page, and the tuple of one that is nearer. */
@@ -161,7 +157,7 @@ anago_matches_touch(AnagoStep *step, AnagoMatches *matches, int next, AnagoAhead
 {
 	int			to = Min(next + ANAGO_AHEAD, matches->n);
 
-	if (matches->n < AHEAD_MIN_MATCHES ||
+	if (matches->n < ANAGO_AHEAD_MIN_MATCHES ||
 		step->heap->rd_rel->relpages < AHEAD_MIN_PAGES)
 		return;
 	while (ahead->located < to)

@@ -29,6 +29,9 @@ extern AnagoMatches *anago_matches_keep_most(AnagoStep *step, AnagoMatches *matc
  */
 #define ANAGO_AHEAD			8
 
+/* Matches of a leaf below which that does not repay its lookups. */
+#define ANAGO_AHEAD_MIN_MATCHES	64
+
 typedef struct AnagoAhead
 {
 	int			located;		/* of matches, whose blocks were looked for */

@@ -25,6 +25,7 @@
 #include "ops/btree/backward.h"
 #include "ops/btree/btpage.h"
 #include "ops/btree/fetch.h"
+#include "ops/btree/near.h"
 #include "ops/btree/probe.h"
 #include "ops/btree/skip.h"
 #include "ops/btree/skippage.h"
@@ -170,7 +171,10 @@ anago_parent_run(AnagoTask *task)
 		anago_walk_copies(walk);
 		if (walk->blkno != InvalidBlockNumber)
 		{
-			ANAGO_AWAIT_STEP_PAGE(task, buf, step, step->indexrel, walk->blkno);
+			if (anago_near_leaf(walk))
+				ANAGO_SUSPEND(task, ANAGO_NAP);
+			ANAGO_AWAIT_NEAR_PAGE(task, buf, step, step->indexrel, walk->blkno,
+								  anago_near_hint(walk));
 			anago_walk_page(walk, buf);
 		}
 		while (walk->blkno == InvalidBlockNumber && walk->span != NULL &&

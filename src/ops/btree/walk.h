@@ -40,7 +40,8 @@ typedef struct AnagoWalk
 	union
 	{
 		AnagoNextRun next;		/* index probe: the run to be started */
-		AnagoAhead	ahead;		/* others: of matches, for the CPU */
+		AnagoAhead	ahead;		/* others: of many matches, for the CPU; */
+		Buffer		near;		/* of a leaf, or one of few (near.h) */
 	}			u;
 	AnagoSpan  *span;			/* range of many leaves, or NULL */
 } AnagoWalk;

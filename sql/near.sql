@@ -1,0 +1,52 @@
+-- Pages in shared buffers that are brought nearer to the CPU while other probes run: tables
+-- and indexes that are larger than the CPU's caches (src/ops/btree/near.c).
+load 'anago';
+create table nr_a (id int primary key, k int) with (autovacuum_enabled = off);
+create table nr_b (id int primary key, a int, v int, pad text) with (autovacuum_enabled = off, fillfactor = 10);
+insert into nr_a select g, g % 100 from generate_series(1, 8000) g;
+insert into nr_b select g, g * 7919 % 8000 + 1, g, repeat('x', 20) from generate_series(1, 24000) g;
+-- (entries of a leaf: 37)
+create index nr_b_a on nr_b (a, id) with (fillfactor = 10);
+create index nr_a_k on nr_a (k);
+vacuum analyze nr_a, nr_b;
+select relname, relpages > 512 as large from pg_class where relname in ('nr_b', 'nr_b_a') order by 1;
+set max_parallel_workers_per_gather = 0;
+select count(*), sum(length(pad)) from nr_b;
+
+select anago_same('select a.id, b.id, b.v from nr_a a join nr_b b on b.a = a.id where a.k < 20');
+select anago_same('select a.id, b.id, b.v from nr_a a left join nr_b b on b.a = a.id and b.v % 3 = 0 where a.k < 20');
+select anago_same('select a.id from nr_a a where a.k < 20 and exists (select 1 from nr_b b where b.a = a.id and b.v > 12000)');
+select anago_same('select a.id from nr_a a where a.k < 20 and not exists (select 1 from nr_b b where b.a = a.id and b.v > 12000)');
+select anago_same('select a.id, b.a from nr_a a join nr_b b on b.a = a.id where a.k < 20');
+-- ordered, and some rows of many: tasks do not nap there
+select anago_same('select a.id, b.id from nr_a a join nr_b b on b.a = a.id where a.k < 20 order by 1, 2 limit 50');
+
+-- what is met is counted as in core's plan
+create function nr_count(on_ boolean) returns void language plpgsql as $$
+begin
+	perform set_config('anago.enable', on_::text, true);
+	perform set_config('anago.debug_force', on_::text, true);
+	perform set_config('enable_seqscan', 'off', true);
+	perform set_config('enable_bitmapscan', 'off', true);
+	perform set_config('enable_hashjoin', 'off', true);
+	perform set_config('enable_mergejoin', 'off', true);
+	perform set_config('enable_memoize', 'off', true);
+	perform count(b.v) from nr_a a join nr_b b on b.a = a.id where a.k < 20;
+end $$;
+create view nr_now as select heap_blks_hit as hit, heap_blks_read as read from pg_statio_user_tables where relname = 'nr_b';
+create table nr_counts (n int, hit bigint, read bigint);
+select pg_stat_force_next_flush();
+insert into nr_counts select 1, * from nr_now;
+select nr_count(false);
+select pg_stat_force_next_flush();
+insert into nr_counts select 2, * from nr_now;
+select nr_count(true);
+select pg_stat_force_next_flush();
+insert into nr_counts select 3, * from nr_now;
+select hit >= 4800 as many, hit - lag(hit) over (order by n) as more, read from
+	(select n, hit - lag(hit) over (order by n) as hit, read - lag(read) over (order by n) as read from nr_counts) d
+	where n > 1 order by n;
+
+drop function nr_count;
+drop view nr_now;
+drop table nr_a, nr_b, nr_counts;
