@@ -47,6 +47,13 @@ select hit >= 4800 as many, hit - lag(hit) over (order by n) as more, read from
 	(select n, hit - lag(hit) over (order by n) as hit, read - lag(read) over (order by n) as read from nr_counts) d
 	where n > 1 order by n;
 
+-- and as used, for who looks for a victim
+create extension if not exists pg_buffercache;
+select nr_count(true) from generate_series(1, 5);
+select usagecount from pg_buffercache where relfilenode = pg_relation_filenode('nr_b') and reldatabase =
+	(select oid from pg_database where datname = current_database()) group by 1 having count(*) > 400;
+drop extension pg_buffercache;
+
 drop function nr_count;
 drop view nr_now;
 drop table nr_a, nr_b, nr_counts;

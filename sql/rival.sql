@@ -9,7 +9,8 @@ insert into rv_b select g, g * 31 % 20000, repeat('x', 200) from generate_series
 insert into rv_c select g, g * 37 % 20000, repeat('x', 200) from generate_series(0, 19999) g;
 create index rv_a_k on rv_a (k);
 create index rv_b_a on rv_b (a);
-create index rv_c_b on rv_c (b);
+-- (no B-tree: core's nested loop goes there)
+create index rv_c_b on rv_c using hash (b);
 vacuum analyze rv_a, rv_b, rv_c;
 set anago.enable = on;
 set anago.residency = off;
@@ -39,8 +40,11 @@ set anago.least_gain = 0.999;
 select distinct regexp_replace(why, '\d+\.\d+', 'N') from anago_explain_why('select * from rv') where why ~ 'least_gain';
 select anago_used('select count(*) from rv_a a where k < 100 and exists
 	(select 1 from rv_b b join rv_c c on c.b = b.id where b.a = a.id)');
--- with two tables there is nothing of core's above that could have become another
+select anago_used('with x as materialized (select c.pad from rv_a a
+	join rv_b b on b.a = a.id join rv_c c on c.b = b.id where a.k < 100) select count(pad) from x');
+-- with two tables, and where the pipeline has all of them, nothing of core's is above
 select anago_used('select count(b.pad) from rv_a a join rv_b b on b.a = a.id where a.k < 100');
+select anago_used('select count(b.pad) from rv_a a join rv_b b on b.a = a.id join rv_a c on c.k = b.id where a.k < 100');
 
 -- it is decided anew for a prepared statement, and for a cursor by its first rows
 prepare rv_query(int) as select count(*), sum(length(c.pad)) from rv_a a

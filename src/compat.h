@@ -194,6 +194,25 @@ anago_count_read_op(void)
 #endif
 }
 
+/*
+ * It has been used, for who looks for a victim.  Before 19 ReadRecentBuffer() says so of
+ * nothing that it pins.  As PinBuffer() does, but for a header that is locked just now.
+ */
+static inline void
+anago_count_use(Buffer buf pg_attribute_unused())
+{
+#if PG_VERSION_NUM < 190000
+	BufferDesc *desc = GetBufferDescriptor(buf - 1);
+	uint32		state = pg_atomic_read_u32(&desc->state);
+
+	while ((state & BM_LOCKED) == 0 &&
+		   BUF_STATE_GET_USAGECOUNT(state) < BM_MAX_USAGE_COUNT &&
+		   !pg_atomic_compare_exchange_u32(&desc->state, &state,
+										   state + BUF_USAGECOUNT_ONE))
+		;
+#endif
+}
+
 /* A block was found by ReadRecentBuffer(), which counts it in the query's BUFFERS alone. */
 static inline void
 anago_count_hit(Relation rel)

@@ -294,7 +294,7 @@ define_user_settings(void)
 
 	DefineCustomRealVariable("anago.least_gain",
 							 "Sets by which part of the cost, from 0 to 1, a plan with anago must be cheaper than one without.",
-							 "Plans of three tables and more that cost little are not compared. Zero compares none.",
+							 "Plans of three tables and more, with a nested loop of PostgreSQL above a node of anago, that do not cost little are compared. Zero compares none.",
 							 &anago_least_gain, 0.1, 0.0, 1.0,
 							 PGC_USERSET, GUC_EXPLAIN, NULL, assign_least_gain, NULL);
 

@@ -349,9 +349,10 @@ anago_page_locate(const AnagoPages *pages, Relation rel, BlockNumber blkno)
 Buffer
 anago_page_again(AnagoPages *pages, Relation rel, BlockNumber blkno, Buffer hint)
 {
-	if (!BufferIsValid(hint) || pages_simulated(pages) ||
+	if (!BufferIsValid(hint) || pages_simulated(pages) || RelationUsesLocalBuffers(rel) ||
 		!ReadRecentBuffer(ANAGO_REL_LOCATOR(rel), MAIN_FORKNUM, blkno, hint))
 		return InvalidBuffer;
+	anago_count_use(hint);
 	anago_count_hit(rel);
 	pages->counts->hits++;
 	anago_hit_run_hit(&pages->hit_run);

@@ -130,6 +130,13 @@ extern void anago_pages_tell(AnagoPages *pages);
 extern int	anago_pages_wanted(const AnagoPages *pages);
 extern int	anago_pages_inflight(const AnagoPages *pages);
 
+/* Neither: no task waits, and the device has nothing to do for us. */
+static inline bool
+anago_pages_are_idle(const AnagoPages *pages)
+{
+	return anago_pages_wanted(pages) + anago_pages_inflight(pages) == 0;
+}
+
 /* Reads that may now be in flight together; the run loop sizes itself by it. */
 extern int	anago_pages_window(const AnagoPages *pages);
 

@@ -18,7 +18,6 @@
 
 #include "operators.h"
 #include "plan/create.h"
-#include "plan/rival.h"
 
 static const CustomScanMethods *scan_methods = NULL;
 static const CustomScanMethods *join_methods = NULL;
@@ -113,7 +112,6 @@ plan_pipeline(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
 	Plan	   *child = desc->child_source ? linitial(custom_plans) : NULL;
 	bool		join = best_path->methods == &anago_join_path_methods;
 
-	anago_any_chosen = true;
 	anago_why_used(apath);
 
 	/* core has put a gate above a scan */

@@ -115,7 +115,6 @@ plan_query(ANAGO_PLANNER_PARAMS)
 {
 	Planning	outer = now;
 	bool		outer_any_path = anago_any_path;
-	bool		outer_any_chosen = anago_any_chosen;
 	volatile bool kept = false;
 	volatile bool finish = false;
 	Query	   *again;
@@ -130,13 +129,13 @@ plan_query(ANAGO_PLANNER_PARAMS)
 		.scrollable = (cursorOptions & CURSOR_OPT_SCROLL) != 0,
 		.of_cursor = (cursorOptions & CURSOR_OPT_FAST_PLAN) != 0
 	};
-	anago_any_path = anago_any_chosen = false;
-	if (takes_part_in_finished())
-		anago_ask_for_keys(parse);
-	again = anago_rival_query(parse);
+	anago_any_path = false;
 	anago_why_begin();
 	PG_TRY();
 	{
+		if (takes_part_in_finished())
+			anago_ask_for_keys(parse);
+		again = now.scrollable ? NULL : anago_rival_query(parse);
 		result = plan_once(ANAGO_PLANNER_ARGS);
 		parse = again;
 		if (again != NULL && anago_rival_may_win(result))
@@ -151,7 +150,6 @@ plan_query(ANAGO_PLANNER_PARAMS)
 		anago_why_end(kept);
 		now = outer;
 		anago_any_path = outer_any_path;
-		anago_any_chosen = outer_any_chosen;
 		anago_begin_planning();
 	}
 	PG_END_TRY();

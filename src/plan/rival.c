@@ -25,8 +25,10 @@
  * By then core has thrown away what lost at lower joins, so that there is no way to
  * know what the query would cost without our paths but to plan it without them.  This
  * is done only for plans that take so long that a second planning is nothing beside
- * them, and for three tables and more: with two, all that is above ours is an
- * aggregate or a sort, which core's plan has, too.
+ * them, and that have a nested loop of core's above a node of ours.  What hash and merge
+ * joins take does not grow that much with rows that nobody expected, and a pipeline of ours
+ * that replaces core's nested loops has the same rows, and turns into a hash join where
+ * these are too many.
  *
  *-------------------------------------------------------------------------
  */
@@ -35,8 +37,13 @@
 #include "optimizer/planmain.h"
 
 #include "compat_plan.h"
+#include "extension.h"
 #include "guc.h"
+#include "plan/looks.h"
+#include "plan/paths.h"
 #include "plan/rival.h"
+
+/* --- the query --- */
 
 /*
  * Units of cost; the default of jit_above_cost, from which on more work on a
@@ -45,8 +52,6 @@
 #define LEAST_COST		100000.0
 
 #define LEAST_TABLES	3
-
-bool		anago_any_chosen = false;
 
 /*
  * What is joined, and what may be once subqueries are pulled up.  Those of expressions
@@ -63,8 +68,10 @@ tables_of(const Query *parse)
 		const RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
 
 		n += rte->rtekind == RTE_SUBQUERY ? tables_of(rte->subquery) :
-			rte->rtekind == RTE_RELATION || rte->rtekind == RTE_CTE;
+			rte->rtekind == RTE_RELATION;
 	}
+	foreach(lc, parse->cteList)
+		n += tables_of((const Query *) lfirst_node(CommonTableExpr, lc)->ctequery);
 	return n;
 }
 
@@ -72,15 +79,70 @@ Query *
 anago_rival_query(Query *parse)
 {
 	if (!anago_enable || anago_debug_force || anago_least_gain <= 0 ||
+		!anago_is_installed() || anago_nothing_overlaps() ||
 		tables_of(parse) < LEAST_TABLES)
 		return NULL;
 	return copyObject(parse);
 }
 
+/* --- the plan --- */
+
+typedef bool (*IsNode) (const Plan *plan);
+
+static bool is_any(const Plan *plan, IsNode is);
+
+static bool
+is_any_of(const List *plans, IsNode is)
+{
+	ListCell   *lc;
+
+	foreach(lc, plans)
+		if (is_any(lfirst(lc), is))
+			return true;
+	return false;
+}
+
+static bool
+is_any(const Plan *plan, IsNode is)
+{
+	if (plan == NULL)
+		return false;
+	if (is(plan) || is_any(outerPlan(plan), is) || is_any(innerPlan(plan), is))
+		return true;
+	switch (nodeTag(plan))
+	{
+		case T_Append:
+			return is_any_of(((const Append *) plan)->appendplans, is);
+		case T_MergeAppend:
+			return is_any_of(((const MergeAppend *) plan)->mergeplans, is);
+		case T_SubqueryScan:
+			return is_any(((const SubqueryScan *) plan)->subplan, is);
+		case T_CustomScan:
+			return is_any_of(((const CustomScan *) plan)->custom_plans, is);
+		default:
+			return false;
+	}
+}
+
+static bool
+is_ours(const Plan *plan)
+{
+	return IsA(plan, CustomScan) && anago_is_pipeline((const CustomScan *) plan);
+}
+
+/* A nested loop of core's that is cheaper by a node of ours. */
+static bool
+is_loop_above_ours(const Plan *plan)
+{
+	return IsA(plan, NestLoop) && is_any(outerPlan(plan), is_ours);
+}
+
 bool
 anago_rival_may_win(const PlannedStmt *stmt)
 {
-	return anago_any_chosen && stmt->planTree->total_cost >= LEAST_COST;
+	return stmt->planTree->total_cost >= LEAST_COST &&
+		(is_any(stmt->planTree, is_loop_above_ours) ||
+		 is_any_of(stmt->subplans, is_loop_above_ours));
 }
 
 /* Of a cursor, what core has made the plan for: the first of its rows. */

@@ -19,7 +19,10 @@
  */
 extern Query *anago_rival_query(Query *parse);
 
-/* Is the plan one that is worth another planning, without our paths? */
+/*
+ * Is the plan one that is worth another planning, without our paths: is it a large one,
+ * with a nested loop of core's above ours?
+ */
 extern bool anago_rival_may_win(const PlannedStmt *stmt);
 
 /*
@@ -28,8 +31,5 @@ extern bool anago_rival_may_win(const PlannedStmt *stmt);
  */
 extern bool anago_rival_wins(const PlannedStmt *stmt, const PlannedStmt *rival,
 							 int cursorOptions);
-
-/* A path of ours has become part of a plan.  As anago_any_path (memo.h). */
-extern bool anago_any_chosen;
 
 #endif							/* ANAGO_RIVAL_H */

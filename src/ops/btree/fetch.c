@@ -140,7 +140,11 @@ anago_fetch(AnagoWalk *walk)
 		{
 			CHECK_FOR_INTERRUPTS();
 			if (anago_near_match(walk))
+			{
 				ANAGO_SUSPEND(walk, ANAGO_NAP);
+				if (probe->done)
+					break;
+			}
 			if (visit_run(walk))
 			{
 				while (anago_heap_next(probe, walk->matches, &walk->next_match))
@@ -151,7 +155,8 @@ anago_fetch(AnagoWalk *walk)
 										anago_behind_depth(step));
 					anago_behind_spawn(step);
 				}
-				if (!anago_sched_has_deeper(step->op.pipeline->sched, task->depth))
+				if (!anago_sched_has_deeper(step->op.pipeline->sched, task->depth) &&
+					anago_pages_are_idle(step->op.pipeline->pages))
 					continue;
 			}
 			else

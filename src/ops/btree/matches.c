@@ -158,7 +158,8 @@ anago_matches_touch(AnagoStep *step, AnagoMatches *matches, int next, AnagoAhead
 	int			to = Min(next + ANAGO_AHEAD, matches->n);
 
 	if (matches->n < ANAGO_AHEAD_MIN_MATCHES ||
-		step->heap->rd_rel->relpages < AHEAD_MIN_PAGES)
+		step->heap->rd_rel->relpages < AHEAD_MIN_PAGES ||
+		RelationUsesLocalBuffers(step->heap))
 		return;
 	while (ahead->located < to)
 		touch(step, matches, ahead);

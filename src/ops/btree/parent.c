@@ -172,7 +172,11 @@ anago_parent_run(AnagoTask *task)
 		if (walk->blkno != InvalidBlockNumber)
 		{
 			if (anago_near_leaf(walk))
+			{
 				ANAGO_SUSPEND(task, ANAGO_NAP);
+				if (probe->done)
+					break;
+			}
 			ANAGO_AWAIT_NEAR_PAGE(task, buf, step, step->indexrel, walk->blkno,
 								  anago_near_hint(walk));
 			anago_walk_page(walk, buf);
