@@ -13,9 +13,9 @@
  *				|-- heap task	one for each heap block with matches
  *				'-- heap task
  *
- * While no read is on its way, whoever reads a leaf looks its matches up itself
- * in those heap blocks that are in shared buffers; a task for each is of use only
- * where there is something to wait for.
+ * Whoever reads a leaf looks its matches up itself in those heap blocks that are in
+ * shared buffers, as far as it knows that: while no read is on its way, or by a hint
+ * (near.h).  A task for each is of use only where there is something to wait for.
  *
  * Who finds a match hands it on (pipeline/op.h): the sink emits it (the wide
  * slot points into the page, nothing is copied), a step makes a fragment of it

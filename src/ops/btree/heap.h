@@ -24,9 +24,8 @@ extern PGDLLEXPORT void anago_heap_become(AnagoTask *task, AnagoProbe *probe,
 /*
  * The same in place, by the running task: a visit of the block, if it is to be
  * had without waiting (anago_page_again, with the hint, or anago_page_try) and the next
- * step has room.  Returns
- * how far it came, `from` if it can't be done.  After it anago_heap_next must
- * be called until it returns false, which ends the visit.
+ * step has room.  Returns how far it came, `from` if it can't be done.  After it
+ * anago_heap_next must be called until it returns false, which ends the visit.
  */
 extern PGDLLEXPORT int	anago_heap_visit(AnagoProbe *probe, AnagoMatches *matches, int from, int to,
 										 Buffer hint);
