@@ -56,6 +56,8 @@ select * from made('select c.id, x.name from c, lateral (select * from l where c
 -- what is merged is passed by reference, or filtered: each partition has its share
 select * from made('select c.id, x.amount from c, lateral (select * from t where cust = c.id order by amount limit 3) x');
 select * from made('select c.id, x.name from c, lateral (select * from l where cust = c.id and region <> 9 order by day desc limit 3) x');
+-- first rows of several keys each: nothing is merged
+select * from made('select c.id, x.name from c, lateral (select * from l where cust = any(array[c.id, c.id + 1]) order by cust, day desc limit 3) x');
 -- tables of a union, and of one that gives a part of its rows
 select * from made('select c.id, x.n from c, lateral (select count(*) as n from (select 1 from l_0 where cust = c.id union all select 1 from t_1 where cust = c.id limit 3) y) x');
 select * from made('select c.id, x.n from c, lateral (select count(*) as n from (select 1 from l_0 where cust = c.id and region > 5 union all select 1 from t_1 where cust = c.id limit 3) y) x');

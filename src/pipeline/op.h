@@ -165,6 +165,9 @@ anago_op_room(const AnagoOp *op)
 	return op->kind->room == NULL ? INT_MAX : op->kind->room(op);
 }
 
+/* The depth whose want of room keeps `op` from taking a row: its own, or one's behind. */
+extern PGDLLEXPORT int anago_op_short_of(const AnagoOp *op);
+
 /* Suspend until the operator behind `op` has room for a row. */
 #define ANAGO_AWAIT_NEXT(task, op) \
 	ANAGO_AWAIT_NEXT_IN(task, task, op)
@@ -173,7 +176,7 @@ anago_op_room(const AnagoOp *op)
 #define ANAGO_AWAIT_NEXT_IN(frame, task, op) \
 	while (anago_op_room((op)->next) <= 0) \
 	{ \
-		(task)->stalled_on = (op)->next->depth; \
+		(task)->stalled_on = anago_op_short_of((op)->next); \
 		ANAGO_SUSPEND(frame, ANAGO_STALL); \
 	}
 

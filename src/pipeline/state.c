@@ -83,3 +83,14 @@ anago_pipeline_publish(AnagoPipeline *pipeline)
 	memcpy(pipeline->peers.published, &now, anago_counters_size(pipeline->nsteps));
 	LWLockRelease(lock);
 }
+
+int
+anago_op_short_of(const AnagoOp *op)
+{
+	while (op->next != NULL && anago_op_room(op->next) <= 0 &&
+		   anago_sched_room(op->pipeline->sched, op->depth) > 0)
+		op = op->next;
+	/* where there is room the task would be let go on at once, again and again */
+	Assert(op->next == NULL || anago_sched_room(op->pipeline->sched, op->depth) <= 0);
+	return op->depth;
+}

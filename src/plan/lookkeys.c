@@ -416,6 +416,16 @@ is_there(const AnagoLooks *looks, const AnagoStepDesc *desc)
 	return false;
 }
 
+/* Then it has a first row for each combination of elements, and not one. */
+static bool
+has_lists(const AnagoStepDesc *desc)
+{
+	for (int i = 0; i < desc->nkeys; i++)
+		if (desc->keys[i].kind == ANAGO_KEY_ARRAY)
+			return true;
+	return false;
+}
+
 bool
 anago_add_look(AnagoLooks *looks, AnagoStepDesc *desc, List *shown, const List *tlist,
 			   int most, bool filtered)
@@ -430,6 +440,7 @@ anago_add_look(AnagoLooks *looks, AnagoStepDesc *desc, List *shown, const List *
 	if (looks->firsts.append > 0 && looks->counts)
 		desc->firsts.per_row = desc->most / looks->firsts.most;
 	if (list_length(looks->looks) < ANAGO_MAX_STEPS && !is_there(looks, desc) &&
+		!(desc->firsts.merged > 0 && has_lists(desc)) &&
 		make_keys(looks, desc, shown, tlist) && is_of_use(looks, desc))
 	{
 		looks->looks = lappend(looks->looks, desc);

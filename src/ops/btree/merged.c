@@ -370,6 +370,8 @@ merged_explain(const AnagoOp *op, const AnagoExplain *ex, const AnagoStepCounts 
 		shown = *counters;
 		shown.tids = shown.descents = shown.fetched = shown.filtered = -1;
 		shown.heap_fetches = shown.pruned = -1;
+		shown.turns = shown.turned_after = shown.hash_rows = shown.hash_kb = -1;
+		shown.turns_failed = shown.turns_back = shown.turned_back_after = -1;
 		anago_explain_step_counts(es, &shown);
 	}
 	if (es->format == EXPLAIN_FORMAT_TEXT)
