@@ -281,20 +281,19 @@ is_cold(Relation rel, BlockNumber pages)
 		1.0 - anago_survey_resident(RelationGetRelid(rel), pages) > COLD_SHARE;
 }
 
-/* Is it known already that they would not? */
-static bool
-is_known_cached(Oid relid)
+bool
+anago_is_known_cached(Oid relid)
 {
 	double		share;
 
-	return anago_survey_kept(relid, &share) && 1.0 - share <= COLD_SHARE;
+	return anago_residency && anago_survey_kept(relid, &share) && 1.0 - share <= COLD_SHARE;
 }
 
 bool
 anago_look_is_vain(const PlannedStmt *stmt, Index scanrelid, Oid indexid)
 {
-	return anago_residency && !anago_debug_force && is_known_cached(indexid) &&
-		is_known_cached(rt_fetch(scanrelid, stmt->rtable)->relid);
+	return !anago_debug_force && anago_is_known_cached(indexid) &&
+		anago_is_known_cached(rt_fetch(scanrelid, stmt->rtable)->relid);
 }
 
 static bool

@@ -117,6 +117,9 @@ extern bool anago_may_be_looked_at(const PlannedStmt *stmt, const Plan *plan);
 /* Is it AnagoScan or AnagoJoin? */
 extern bool anago_is_pipeline(const CustomScan *cscan);
 
+/* lookkeys.c: is it known, without another look, that its pages are not waited for? */
+extern bool anago_is_known_cached(Oid relid);
+
 /* lookkeys.c: is it known, before anything is made of it, that such a look is of no use? */
 extern bool anago_look_is_vain(const PlannedStmt *stmt, Index scanrelid, Oid indexid);
 

@@ -28,7 +28,7 @@
  * them, and that have a nested loop of core's above a node of ours.  What hash and merge
  * joins take does not grow that much with rows that nobody expected, and a pipeline of ours
  * that replaces core's nested loops has the same rows, and turns into a hash join where
- * these are too many.
+ * these are too many.  Where all tables are cached we hardly have a path.
  *
  *-------------------------------------------------------------------------
  */
@@ -53,34 +53,46 @@
 
 #define LEAST_TABLES	3
 
-/*
- * What is joined, and what may be once subqueries are pulled up.  Those of expressions
- * are not looked into; each may be a join.
- */
-static int
-tables_of(const Query *parse)
+/* What a query joins, and may once subqueries are pulled up. */
+typedef struct Joined
+{
+	int			tables;
+	bool		cold;			/* one of them, as far as is known */
+} Joined;
+
+/* (those of expressions are not looked into; each may be a join) */
+static void
+see_tables(const Query *parse, Joined *joined)
 {
 	ListCell   *lc;
-	int			n = parse->hasSubLinks ? 2 : 0;
 
+	joined->tables += parse->hasSubLinks ? 2 : 0;
 	foreach(lc, parse->rtable)
 	{
 		const RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
 
-		n += rte->rtekind == RTE_SUBQUERY ? tables_of(rte->subquery) :
-			rte->rtekind == RTE_RELATION;
+		if (rte->rtekind == RTE_SUBQUERY)
+			see_tables(rte->subquery, joined);
+		else if (rte->rtekind == RTE_RELATION)
+		{
+			joined->tables++;
+			joined->cold = joined->cold || !anago_is_known_cached(rte->relid);
+		}
 	}
 	foreach(lc, parse->cteList)
-		n += tables_of((const Query *) lfirst_node(CommonTableExpr, lc)->ctequery);
-	return n;
+		see_tables((const Query *) lfirst_node(CommonTableExpr, lc)->ctequery, joined);
 }
 
 Query *
 anago_rival_query(Query *parse)
 {
-	if (!anago_enable || anago_debug_force || anago_least_gain <= 0 ||
-		!anago_is_installed() || anago_nothing_overlaps() ||
-		tables_of(parse) < LEAST_TABLES)
+	Joined		joined = {0};
+
+	if (!anago_enable || anago_debug_force || anago_least_gain <= 0)
+		return NULL;
+	see_tables(parse, &joined);
+	if (joined.tables < LEAST_TABLES || !joined.cold || !anago_is_installed() ||
+		anago_nothing_overlaps())
 		return NULL;
 	return copyObject(parse);
 }
