@@ -196,12 +196,6 @@ find_wanted(MergedTask *self)
 	return false;
 }
 
-static bool
-is_last(Reading *reading)
-{
-	return --reading->tasks == 0;
-}
-
 static void
 end_reading(MergedStep *step, Reading *reading)
 {
@@ -210,6 +204,33 @@ end_reading(MergedStep *step, Reading *reading)
 	free_merged(pipeline, reading->merged);
 	anago_row_release(pipeline, reading->row);
 	anago_pipeline_free(pipeline, reading, sizeof(Reading));
+}
+
+static AnagoVerdict
+pass_run(AnagoTask *task)
+{
+	MergedTask *self = (MergedTask *) task;
+	AnagoPipeline *pipeline = self->step->op.pipeline;
+
+	ANAGO_BEGIN(task);
+	ANAGO_AWAIT_NEXT(task, &self->step->op);
+	anago_row_bind(pipeline, self->reading->row);
+	ANAGO_PASS_ON(task, &self->step->op, self->reading->row);
+	end_reading(self->step, self->reading);
+	ANAGO_END(task);
+}
+
+static const AnagoTaskOps pass_ops = {"merged rows read", pass_run};
+
+/* A task has done its part: the last one hands the row on. */
+static AnagoVerdict
+end_part(MergedTask *self)
+{
+	if (--self->reading->tasks > 0)
+		return ANAGO_DONE;
+	anago_sched_become(self->step->op.pipeline->sched, &self->task, &pass_ops,
+					   self->task.depth);
+	return ANAGO_AGAIN;
 }
 
 static AnagoVerdict
@@ -224,13 +245,7 @@ page_run(AnagoTask *task)
 					 ItemPointerGetBlockNumber(&self->of->entries[self->at].tid));
 	ReleaseBuffer(buf);
 	(void) anago_held_add_page(pipeline->held);
-	if (is_last(self->reading))
-	{
-		ANAGO_AWAIT_NEXT(task, &self->step->op);
-		anago_row_bind(pipeline, self->reading->row);
-		ANAGO_PASS_ON(task, &self->step->op, self->reading->row);
-		end_reading(self->step, self->reading);
-	}
+	return end_part(self);
 	ANAGO_END(task);
 }
 
@@ -263,13 +278,7 @@ merged_run(AnagoTask *task)
 		ANAGO_AWAIT_ROOM(task, pipeline->sched, self->step->op.depth + 1);
 		spawn_page(self);
 	}
-	if (is_last(self->reading))
-	{
-		ANAGO_AWAIT_NEXT(task, &self->step->op);
-		anago_row_bind(pipeline, self->reading->row);
-		ANAGO_PASS_ON(task, &self->step->op, self->reading->row);
-		end_reading(self->step, self->reading);
-	}
+	return end_part(self);
 	ANAGO_END(task);
 }
 
