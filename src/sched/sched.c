@@ -131,7 +131,7 @@ sleep_for_page(AnagoSched *sched)
 		return true;
 	if (sched->peers.feed != NULL && sched->peers.feed(sched->peers.arg))
 		return true;
-	if (anago_pages_wanted(sched->pages) + anago_pages_inflight(sched->pages) == 0)
+	if (anago_pages_are_idle(sched->pages))
 	{
 		Assert(sched->nlive == 0 && sched->nstalled == 0);
 		return false;

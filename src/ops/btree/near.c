@@ -21,27 +21,26 @@
 #define NEAR_MIN_PAGES	512
 #endif
 
-/* Where the page is, if a nap may pay. */
-static Buffer
-locate(const AnagoStep *step, Relation rel, BlockNumber blkno)
+/* Look up where the page is, if a nap may pay; false: it does not, or is not known. */
+static bool
+locate(AnagoWalk *walk, Relation rel, BlockNumber blkno)
 {
-	const AnagoPipeline *pipeline = step->op.pipeline;
+	const AnagoPipeline *pipeline = walk->probe->step->op.pipeline;
 
-	if (rel->rd_rel->relpages < NEAR_MIN_PAGES || !anago_sched_may_nap(pipeline->sched))
-		return InvalidBuffer;
-	return anago_page_locate(pipeline->pages, rel, blkno);
+	walk->u.near = rel->rd_rel->relpages < NEAR_MIN_PAGES ||
+		!anago_sched_may_nap(pipeline->sched) ? InvalidBuffer :
+		anago_page_locate(pipeline->pages, rel, blkno);
+	return BufferIsValid(walk->u.near);
 }
 
 bool
 anago_near_leaf(AnagoWalk *walk)
 {
 	const AnagoStep *step = walk->probe->step;
-	Buffer		buf = locate(step, step->indexrel, walk->blkno);
 
-	walk->u.near = buf;
-	if (!BufferIsValid(buf))
+	if (!locate(walk, step->indexrel, walk->blkno))
 		return false;
-	anago_touch_leaf(buf, step->middle);
+	anago_touch_leaf(walk->u.near, step->middle);
 	return true;
 }
 
@@ -55,17 +54,12 @@ is_touched(const AnagoMatches *matches)
 bool
 anago_near_match(AnagoWalk *walk)
 {
-	const AnagoStep *step = walk->probe->step;
 	ItemPointer tid = &walk->matches->tids[walk->next_match];
-	Buffer		buf;
 
-	if (is_touched(walk->matches))
+	if (is_touched(walk->matches) ||
+		!locate(walk, walk->probe->step->heap, ItemPointerGetBlockNumber(tid)))
 		return false;
-	buf = locate(step, step->heap, ItemPointerGetBlockNumber(tid));
-	walk->u.near = buf;
-	if (!BufferIsValid(buf))
-		return false;
-	anago_touch_page(buf, ItemPointerGetOffsetNumber(tid));
+	anago_touch_page(walk->u.near, ItemPointerGetOffsetNumber(tid));
 	return true;
 }
 
