@@ -66,7 +66,7 @@ class Query:
     def like(self, scale) -> Variant:
         """What all variants of it have in common."""
         text = queries.tpch(self.name, scale) if self.name.startswith("Q") \
-            else queries.text(self.name)
+            else queries.text(self.name, scale)
         return Variant("", text, query=self.name,
                        undone=bool(self.changes) or self.locks, before=self.before,
                        determined=self.determined,
