@@ -34,7 +34,12 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
+#include "catalog/pg_class.h"
+#include "optimizer/optimizer.h"
 #include "optimizer/planmain.h"
+#include "utils/float.h"
+#include "utils/syscache.h"
 
 #include "compat_plan.h"
 #include "extension.h"
@@ -42,6 +47,7 @@
 #include "plan/looks.h"
 #include "plan/paths.h"
 #include "plan/rival.h"
+#include "survey/survey.h"
 
 /* --- the query --- */
 
@@ -58,7 +64,57 @@ typedef struct Joined
 {
 	int			tables;
 	bool		cold;			/* one of them, as far as is known */
+	double		unknown_pages;	/* of those that nobody has looked for in the cache */
 } Joined;
+
+/*
+ * Pages of a table by itself; infinite: of others too.  (pg_class, as nothing has been
+ * opened yet.)
+ */
+static double
+pages_of(Oid relid)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	double		pages = get_float8_infinity();
+
+	if (HeapTupleIsValid(tuple))
+	{
+		Form_pg_class form = (Form_pg_class) GETSTRUCT(tuple);
+
+		if (form->relkind == RELKIND_VIEW)
+			pages = 0;
+		else if (!form->relhassubclass && form->reltuples >= 0 &&
+				 (form->relkind == RELKIND_RELATION || form->relkind == RELKIND_MATVIEW))
+			pages = form->relpages;
+		ReleaseSysCache(tuple);
+	}
+	return pages;
+}
+
+static void
+see_table(Oid relid, Joined *joined)
+{
+	double		share;
+
+	joined->tables++;
+	if (joined->cold || anago_is_known_cached(relid))
+		return;
+	if (!anago_residency || anago_survey_kept(relid, &share))
+		joined->cold = true;
+	else
+		joined->unknown_pages += pages_of(relid);
+}
+
+/*
+ * A table that nobody has looked for is one that no path of ours reads, so that it is read
+ * in order.  A few pages don't make a difference that counts, cached or not.
+ */
+static bool
+is_cold(const Joined *joined)
+{
+	return joined->cold ||
+		joined->unknown_pages * seq_page_cost > LEAST_COST * anago_least_gain;
+}
 
 /* (those of expressions are not looked into; each may be a join) */
 static void
@@ -74,10 +130,7 @@ see_tables(const Query *parse, Joined *joined)
 		if (rte->rtekind == RTE_SUBQUERY)
 			see_tables(rte->subquery, joined);
 		else if (rte->rtekind == RTE_RELATION)
-		{
-			joined->tables++;
-			joined->cold = joined->cold || !anago_is_known_cached(rte->relid);
-		}
+			see_table(rte->relid, joined);
 	}
 	foreach(lc, parse->cteList)
 		see_tables((const Query *) lfirst_node(CommonTableExpr, lc)->ctequery, joined);
@@ -91,7 +144,7 @@ anago_rival_query(Query *parse)
 	if (!anago_enable || anago_debug_force || anago_least_gain <= 0)
 		return NULL;
 	see_tables(parse, &joined);
-	if (joined.tables < LEAST_TABLES || !joined.cold || !anago_is_installed() ||
+	if (joined.tables < LEAST_TABLES || !is_cold(&joined) || !anago_is_installed() ||
 		anago_nothing_overlaps())
 		return NULL;
 	return copyObject(parse);
