@@ -41,8 +41,8 @@ $(info liburing not found: building without the uring method)
 endif
 
 ifeq ($(call have_header,numa.h),yes)
+# (its header alone: it is loaded where it is wanted, see src/shared/worker_node.c)
 PG_CPPFLAGS += -DHAVE_LIBNUMA
-SHLIB_LINK += -lnuma
 else
 $(info libnuma not found: building without placement on memory nodes)
 endif
