@@ -240,6 +240,18 @@ anago_desc_write(CustomScan *cscan, const AnagoPipelineDesc *desc,
 					list_make2(desc->wide, toast));
 }
 
+/* A scan has one step, and behind its expressions the one-time conditions. */
+List **
+anago_desc_filter(CustomScan *cscan)
+{
+	List	   *step = linitial(cscan->custom_exprs);
+
+	if (list_length(cscan->custom_exprs) != 2 || cscan->custom_plans != NIL ||
+		list_nth(step, EXPRS_MEMBERS) != NIL)
+		return NULL;
+	return (List **) &lfirst(list_nth_cell(step, ANAGO_EXPRS_FILTER));
+}
+
 static void
 read_levels(AnagoPruneDesc *prune, const List *private, const List *values,
 			int rtoffset)

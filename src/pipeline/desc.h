@@ -351,6 +351,12 @@ extern void anago_desc_write(CustomScan *cscan, const AnagoPipelineDesc *desc,
 							 const Bitmapset *relids);
 
 /*
+ * Where a finished node that scans one table by one index has its filter; NULL: it
+ * is no such node.
+ */
+extern List **anago_desc_filter(CustomScan *cscan);
+
+/*
  * Read the description out of a finished plan node (after setrefs): used by
  * the executor and EXPLAIN.  Allocates in CurrentMemoryContext.  Raises an
  * error in a parallel worker whose leader has another version of this library.

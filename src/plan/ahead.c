@@ -190,65 +190,6 @@ see_subplans(Node *node, PlaceCxt *cxt)
 	return expression_tree_walker(node, see_subplans, cxt);
 }
 
-/* Those that a LIMIT lets pass, or 0 if that is not known. */
-static double
-rows_of_limit(const Limit *limit)
-{
-	const Node *given[] = {limit->limitCount, limit->limitOffset};
-	double		rows = 0;
-
-	for (int i = 0; i < lengthof(given); i++)
-	{
-		if (i > 0 && given[i] == NULL)
-			continue;
-		if (given[i] == NULL || !IsA(given[i], Const) ||
-			((const Const *) given[i])->constisnull)
-			return 0;
-		rows += DatumGetInt64(((const Const *) given[i])->constvalue);
-	}
-	return rows;
-}
-
-/* Whose rows a node passes on one by one, or makes its own of; NULL: nobody's. */
-static Plan *
-passes_on(const Plan *plan)
-{
-	switch (nodeTag(plan))
-	{
-		case T_NestLoop:
-		case T_HashJoin:
-		case T_Result:
-			return outerPlan(plan);
-		case T_SubqueryScan:
-			return ((const SubqueryScan *) plan)->subplan;
-		default:
-			return NULL;
-	}
-}
-
-/*
- * Below a LIMIT, a join's outer side will give such a part of its rows as the join
- * is wanted to give of its own.  How many a filter leaves out is not known.
- */
-static void
-see_limit(const Limit *limit, PlaceCxt *cxt)
-{
-	double		wanted = rows_of_limit(limit);
-	Plan	   *plan = outerPlan(limit);
-	Plan	   *below;
-
-	if (wanted <= 0)
-		return;
-	for (; plan != NULL; plan = below)
-	{
-		if (wanted < ANAGO_FEWEST_AHEAD && (plan->qual == NIL || passes_on(plan) != NULL))
-			cxt->limited = lappend(cxt->limited, plan);
-		below = passes_on(plan);
-		if (below != NULL)
-			wanted *= below->plan_rows / Max(plan->plan_rows, 1);
-	}
-}
-
 /* What is to be known of the whole plan first. */
 static Plan *
 see_node(Plan *plan, PlaceCxt *cxt)
@@ -256,7 +197,7 @@ see_node(Plan *plan, PlaceCxt *cxt)
 	cxt->last_id = Max(cxt->last_id, plan->plan_node_id);
 	see_initplans(plan, cxt);
 	if (IsA(plan, Limit))
-		see_limit((const Limit *) plan, cxt);
+		cxt->limited = anago_add_limited(cxt->limited, (const Limit *) plan);
 	cxt->changes |= IsA(plan, ModifyTable);
 	cxt->scans = cxt->scans || anago_may_be_looked_at(cxt->stmt, plan);
 	if (IsA(plan, NestLoop))
@@ -277,6 +218,8 @@ see_expressions(Plan *plan, PlaceCxt *cxt)
 {
 	(void) see_subplans((Node *) plan->targetlist, cxt);
 	(void) see_subplans((Node *) plan->qual, cxt);
+	if (IsA(plan, CustomScan))
+		(void) see_subplans((Node *) ((CustomScan *) plan)->custom_exprs, cxt);
 	return plan;
 }
 
@@ -413,6 +356,14 @@ is_worth_it(const Plan *rows, const PlaceCxt *cxt)
 		(rows->plan_rows >= ANAGO_FEWEST_AHEAD && !list_member_ptr(cxt->limited, rows));
 }
 
+/* Of a scan that may be cut: those that come to the subqueries in its filter. */
+static bool
+is_scan_worth_it(Plan *scan, const PlaceCxt *cxt)
+{
+	return is_worth_it(scan, cxt) ||
+		(cxt->correlated && anago_most_filtered(scan) >= ANAGO_FEWEST_AHEAD);
+}
+
 /* Of an inner side that is left at its first match: how many are of use? */
 static int
 most_of_inner(const NestLoop *loop)
@@ -478,7 +429,7 @@ place_at_scan(Plan *scan, PlaceCxt *cxt)
 	List	   *qual;
 	Plan	   *ahead;
 
-	if (!is_worth_it(scan, cxt) ||
+	if (!is_scan_worth_it(scan, cxt) ||
 		!anago_can_cut(scan, cxt->correlated, stores_outside(cxt)) ||
 		asks_restless(scan, cxt) ||
 		!anago_cut_scan(&looks, scan, &targetlist, &qual))

@@ -34,6 +34,7 @@
  *		steps.c		a step's keys and conditions, out of core's index scan
  *		wide.c		columns of the wide row
  *		ahead.c		where AnagoAhead goes in a finished plan
+ *		limited.c	of which nodes few rows are wanted
  *		subplans.c	scans that evaluate subqueries
  *		changes.c	rows that are inserted, updated or deleted
  *		modify.c	which rows a statement makes of which,

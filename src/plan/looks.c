@@ -37,17 +37,21 @@ add_index_scan(AnagoLooks *looks, const Scan *scan, Oid indexid, bool index_only
 			   List *indexqual, List *shown, ScanDirection direction, int most)
 {
 	AnagoStepDesc *desc;
+	const List *tlist = NIL;
 
 	if (looks->firsts.append == 0 && looks->firsts.merged == 0 &&
 		anago_look_is_vain(looks->stmt, scan->scanrelid, indexid))
 		return;
+	/* what of an index-only scan is shown is over the index */
+	if (index_only)
+		tlist = ((const IndexOnlyScan *) scan)->indextlist;
 	desc = palloc0(sizeof(AnagoStepDesc));
 	desc->scanrelid = scan->scanrelid;
 	desc->indexid = indexid;
 	desc->index_only = index_only;
 	desc->from_end = ScanDirectionIsBackward(direction);
 	anago_describe_keys(desc, indexqual);
-	anago_add_look(looks, desc, shown, NIL, most, scan->plan.qual != NIL);
+	anago_add_look(looks, desc, shown, tlist, most, scan->plan.qual != NIL);
 }
 
 /* One of core's kinds of them. */

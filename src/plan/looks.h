@@ -72,10 +72,22 @@ extern void anago_ahead_init(const CustomScanMethods *methods);
 extern void anago_place_looks(PlannedStmt *stmt, bool may_cut);
 
 /*
+ * limited.c: add to a list those nodes below a LIMIT of which it wants too few rows for
+ * looks.
+ */
+extern List *anago_add_limited(List *limited, const Limit *limit);
+
+/*
  * subplans.c: might anago_cut_scan() find something to do, if there are correlated
  * subqueries in the plan, or values that are stored outside?  A cheap test.
  */
-extern bool anago_can_cut(const Plan *scan, bool correlated, bool outside);
+extern bool anago_can_cut(Plan *scan, bool correlated, bool outside);
+
+/*
+ * How many rows come to the correlated subqueries in a scan's filter, at most, by what
+ * all of it costs?  0: there are none.
+ */
+extern double anago_most_filtered(Plan *scan);
 
 /*
  * Of such a scan: does it evaluate subqueries, or functions of values that are stored

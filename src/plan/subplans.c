@@ -17,6 +17,11 @@
  * subquery on, so that their order stays as it is: what hides rows from what
  * might leak them comes first.
  *
+ * An AnagoScan has its filter in its step.  Without the subqueries it reads its pages in
+ * any order all the same, and what these read is read ahead: a bitmap scan of core's, which
+ * comes to its rows in the order of the table, would have the kernel do that where
+ * the subqueries' keys are in the same order.
+ *
  * So is a scan whose target list calls functions with values that are stored outside of
  * their rows (toast.c).
  *
@@ -29,6 +34,7 @@
 
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
 
 #include "plan/looks.h"
 
@@ -68,6 +74,17 @@ has_correlated(Node *node, void *context)
 	if (IsA(node, SubPlan) && ((SubPlan *) node)->parParam != NIL)
 		return true;
 	return expression_tree_walker(node, has_correlated, context);
+}
+
+/* Where it has the conditions on its rows that are no conditions of an index. */
+static List **
+filter_of(Plan *scan)
+{
+	List	  **filter = NULL;
+
+	if (IsA(scan, CustomScan) && scan->qual == NIL)
+		filter = anago_desc_filter((CustomScan *) scan);
+	return filter != NULL ? filter : &scan->qual;
 }
 
 /* A column that the scan gives, as AnagoAhead sees it. */
@@ -120,6 +137,28 @@ conditions_below(const List *qual)
 	return n;
 }
 
+/* Walker: what the correlated subqueries cost for a row. */
+static bool
+add_cost(Node *node, Cost *sum)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, SubPlan) && ((SubPlan *) node)->parParam != NIL)
+		*sum += ((SubPlan *) node)->per_call_cost;
+	return expression_tree_walker(node, add_cost, sum);
+}
+
+double
+anago_most_filtered(Plan *scan)
+{
+	Cost		of_row = 0;
+
+	if (!is_scan(scan) || !has_correlated((Node *) *filter_of(scan), NULL))
+		return 0;
+	(void) add_cost((Node *) *filter_of(scan), &of_row);
+	return (scan->total_cost - scan->startup_cost) / Max(of_row, cpu_operator_cost);
+}
+
 /* What the subplans read for each row. */
 static void
 find_in_subplans(AnagoLooks *looks, const List *subplans)
@@ -143,12 +182,12 @@ find_in_subplans(AnagoLooks *looks, const List *subplans)
 }
 
 bool
-anago_can_cut(const Plan *scan, bool correlated, bool outside)
+anago_can_cut(Plan *scan, bool correlated, bool outside)
 {
 	return is_scan(scan) &&
 		((outside && anago_may_fetch(scan)) ||
 		 (correlated && (has_correlated((Node *) scan->targetlist, NULL) ||
-						 has_correlated((Node *) scan->qual, NULL))));
+						 has_correlated((Node *) *filter_of(scan), NULL))));
 }
 
 bool
@@ -156,7 +195,8 @@ anago_cut_scan(AnagoLooks *looks, Plan *scan, List **targetlist, List **qual)
 {
 	CutCxt		cxt = {.fine = true};
 	List	   *of_scan = scan->targetlist;
-	List	   *filter = scan->qual;
+	List	  **place = filter_of(scan);
+	List	   *filter = *place;
 	int			below = conditions_below(filter);
 
 	*targetlist = (List *) above_scan((Node *) of_scan, &cxt);
@@ -165,12 +205,12 @@ anago_cut_scan(AnagoLooks *looks, Plan *scan, List **targetlist, List **qual)
 		return false;
 	find_in_subplans(looks, cxt.subplans);
 	scan->targetlist = cxt.columns;
-	scan->qual = list_truncate(list_copy(filter), below);
+	*place = list_truncate(list_copy(filter), below);
 	anago_find_fetched(looks, scan, *targetlist);
 	if (looks->looks != NIL && anago_plan_is_calm(looks->stmt, scan))
 		return true;
 	scan->targetlist = of_scan;
-	scan->qual = filter;
+	*place = filter;
 	return false;
 }
 

@@ -1,0 +1,60 @@
+-- Left on: kinds of queries that took longer with anago than without (docs/benchmarks.md,
+-- "Left on").  Plans are chosen by cost here, and nothing counts as cached.
+load 'anago';
+create table lo_orders (id int primary key, cust int, day int, note text) with (autovacuum_enabled = off);
+create table lo_lines (oid int, line int, day int, note text) with (autovacuum_enabled = off);
+insert into lo_orders select g, g * 7919 % 20000, g * 31 % 500, repeat('x', 200) from generate_series(0, 19999) g;
+insert into lo_lines select g % 20000, g / 20000, g * 7 % 300, repeat('x', 150) from generate_series(0, 39999) g;
+create index lo_orders_cust on lo_orders (cust);
+create index lo_lines_day on lo_lines (day);
+create index lo_lines_oid on lo_lines (oid);
+vacuum analyze lo_orders, lo_lines;
+set anago.enable = on;
+set anago.residency = off;
+set anago.io_gain = 4;
+set max_parallel_workers_per_gather = 0;
+
+-- a subquery in the filter of a scan of ours: it is evaluated above it, and what it reads is
+-- read ahead; conditions before it stay where they are
+create view lo_counted as select l.oid, l.line from lo_lines l
+	where l.day = 17 and l.note is not null and (select count(*) from lo_orders o where o.id = l.oid) = 1 and l.line < 9;
+select * from anago_plan('select * from lo_counted');
+select count(*), sum(oid) from lo_counted;
+select * from anago_same('select * from lo_counted');
+set anago.enable = off;
+select count(*), sum(oid) from lo_counted;
+set anago.enable = on;
+-- not without looks
+set anago.ahead = off;
+select anago_looks('select * from lo_counted');
+select count(*), sum(oid) from lo_counted;
+reset anago.ahead;
+-- its rows may be wanted to stop early, or be those of another query's row
+select count(*) from (select * from lo_counted limit 5) x;
+select count(*), sum(oid) from lo_orders o, lateral (select l.oid from lo_lines l
+	where l.day = o.day and (select count(*) from lo_orders i where i.id = l.oid and i.day >= o.day) = 0) x where o.id in (3, 30, 300);
+set anago.enable = off;
+select count(*), sum(oid) from lo_orders o, lateral (select l.oid from lo_lines l
+	where l.day = o.day and (select count(*) from lo_orders i where i.id = l.oid and i.day >= o.day) = 0) x where o.id in (3, 30, 300);
+set anago.enable = on;
+-- an error in it is the query's
+select count(*) from lo_lines l where l.day = 17 and (select 1 / count(*) from lo_orders o where o.id = l.oid + 20000) = 1;
+
+-- below an incremental sort a LIMIT wants few rows: a group and a few
+set enable_sort = off;
+set enable_hashjoin = off;
+set enable_mergejoin = off;
+create view lo_sorted as select o.cust, o.id, l.line from lo_orders o
+	cross join lateral (select line from lo_lines where oid = o.id order by line, day limit 1) l
+	where o.day < 20 order by o.cust, o.id, l.line;
+select anago_looks('select * from lo_sorted') as all, anago_looks('select * from lo_sorted limit 3') as few, anago_looks('select * from lo_sorted limit 500') as many;
+select anago_looks('select distinct cust, id from lo_sorted limit 3') as few, anago_looks('select * from lo_sorted for update limit 3') as locked;
+select * from lo_sorted limit 3 offset 2;
+set anago.enable = off;
+select * from lo_sorted limit 3 offset 2;
+set anago.enable = on;
+reset enable_sort;
+reset enable_hashjoin;
+reset enable_mergejoin;
+drop view lo_counted, lo_sorted;
+drop table lo_orders, lo_lines;
