@@ -65,7 +65,7 @@ select * from made('select c.id, x.n from c, lateral (select count(*) as n from 
 select * from made('select c.id, x.day from c, lateral (select * from t where cust = c.id order by day desc offset 2 limit 20) x');
 select * from made('select c.id, x.day from c, lateral (select * from t where cust = c.id order by day desc fetch first 2 rows with ties) x');
 select * from made('select c.id, x.n from c, lateral (select count(*) as n from t where cust = c.id) x');
--- partitions that are pruned for each row have none
+-- partitions that are pruned for each row: pruned.sql
 select count(*) from made('select c.id, x.day from c, lateral (select * from t where cust = c.id and day < c.grp order by day desc limit 3) x');
 
 set anago.enable = off;

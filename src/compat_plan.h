@@ -222,24 +222,30 @@ anago_unique_outer_path(PlannerInfo *root, RelOptInfo *outerrel,
 	return path;
 }
 
-/* 18: how an Append is pruned stands in a list of the whole plan. */
-static inline bool
-anago_append_is_pruned(const Append *append)
+/* 18: how an Append is pruned stands in a list of the whole plan.  NULL: it is not. */
+static inline const PartitionPruneInfo *
+anago_append_pruneinfo(const PlannedStmt *stmt pg_attribute_unused(),
+					   const Append *append)
 {
 #if PG_VERSION_NUM >= 180000
-	return append->part_prune_index >= 0;
+	return append->part_prune_index < 0 ? NULL :
+		list_nth_node(PartitionPruneInfo, stmt->partPruneInfos,
+					  append->part_prune_index);
 #else
-	return append->part_prune_info != NULL;
+	return append->part_prune_info;
 #endif
 }
 
-static inline bool
-anago_merge_append_is_pruned(const MergeAppend *append)
+static inline const PartitionPruneInfo *
+anago_merge_append_pruneinfo(const PlannedStmt *stmt pg_attribute_unused(),
+							 const MergeAppend *append)
 {
 #if PG_VERSION_NUM >= 180000
-	return append->part_prune_index >= 0;
+	return append->part_prune_index < 0 ? NULL :
+		list_nth_node(PartitionPruneInfo, stmt->partPruneInfos,
+					  append->part_prune_index);
 #else
-	return append->part_prune_info != NULL;
+	return append->part_prune_info;
 #endif
 }
 

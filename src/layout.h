@@ -22,7 +22,7 @@
 
 /* Tests build a library of another version. */
 #ifndef ANAGO_LAYOUT_VERSION
-#define ANAGO_LAYOUT_VERSION	14
+#define ANAGO_LAYOUT_VERSION	15
 #endif
 
 /* A number that is unlikely to stand there by chance. */

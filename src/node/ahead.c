@@ -41,6 +41,7 @@
 #include "guc.h"
 #include "node/ahead.h"
 #include "node/wal.h"
+#include "pipeline/prune.h"
 #include "resource/budgets.h"
 #include "stats/stats.h"
 
@@ -105,9 +106,13 @@ drop_pruned(AnagoPipelineDesc *desc, const EState *estate)
 	int			n = 0;
 
 	for (int i = 0; i < desc->nsteps; i++)
-		if (OidIsValid(desc->steps[i].heapid) ||
-			anago_may_open(estate, desc->steps[i].scanrelid))
-			desc->steps[n++] = desc->steps[i];
+	{
+		AnagoStepDesc *step = &desc->steps[i];
+
+		if (step->nmembers > 0 ? anago_prune_unopened(step, estate) :
+			OidIsValid(step->heapid) || anago_may_open(estate, step->scanrelid))
+			desc->steps[n++] = *step;
+	}
 	desc->nsteps = n;
 }
 

@@ -12,7 +12,8 @@
  *								rechecked?  received?
  *			[PRIVATE_STEPS]		one list for each step:
  *				[STEP_NUMBERS]		scanrelid, index-only?, jointype, unique?
- *									and of a look: most, from end?  kind, TOAST?  routed?  level
+ *									and of a look: most, from end?  kind, TOAST?  routed?  level,
+ *									nth of a row's tables
  *				[STEP_INDEX]		OID of the index; of a late look's table, or 0; then alike
  *				[STEP_KINDS] ...	one list for each member of AnagoKeyDesc
  *				[STEP_FILLED_FROM]	a member's attnos
@@ -163,6 +164,7 @@ write_step(const AnagoStepDesc *step)
 	numbers = lappend_int(numbers, step->toast);
 	numbers = lappend_int(numbers, step->routed);
 	numbers = lappend_int(numbers, step->level);
+	numbers = lappend_int(numbers, step->prune.nth);
 	result = list_make5(numbers,
 						list_concat(list_make2_oid(step->indexid, step->heapid),
 									step->alike),
@@ -301,6 +303,7 @@ read_step(AnagoStepDesc *step, const List *private, const List *exprs,
 	step->toast = list_nth_int(numbers, 7) != 0;
 	step->routed = list_nth_int(numbers, 8) != 0;
 	step->level = list_nth_int(numbers, 9);
+	step->prune.nth = list_nth_int(numbers, 10);
 	step->indexid = linitial_oid((const List *) list_nth(private, STEP_INDEX));
 	step->alike = list_copy_tail((const List *) list_nth(private, STEP_INDEX), 2);
 

@@ -22,7 +22,8 @@
  *
  * A pipeline of looks has a child plan, and steps that no row is joined by: each
  * is told as an anti join that never finds a match, so that a row goes on when
- * all that the step reads for it has been read.  Column 0 of its wide row is the
+ * all that the step reads for it has been read.  One with members is at those tables
+ * that core does not prune for the row.  Column 0 of its wide row is the
  * row's number, the others those of the child plan that keys want.
  *
  * The wide row.  custom_scan_tlist has one entry for every column that any
@@ -142,6 +143,8 @@ typedef struct AnagoPruneDesc
 	AnagoPruneLevel *levels;
 	List	   *others;			/* indexes of the (first) members of tables that
 								 * are in no level */
+	int			nth;			/* a look: of the tables that a row has, the step is
+								 * at this one alone, from 1; 0: at all */
 } AnagoPruneDesc;
 
 /* What a look reads for a row. */

@@ -169,13 +169,13 @@ anago_pipeline_begin(PlanState *ps, const AnagoPipelineDesc *desc,
 		old = MemoryContextSwitchTo(pipeline->estate->es_query_cxt);
 		anago_elastic_enter();
 		MemoryContextSwitchTo(old);
+		pipeline->econtext = CreateExprContext(pipeline->estate);
+		pipeline->econtext->ecxt_scantuple = wide;
 	}
 	begin_ops(pipeline, desc, eflags);
 	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
 		return pipeline;
 
-	pipeline->econtext = CreateExprContext(pipeline->estate);
-	pipeline->econtext->ecxt_scantuple = wide;
 	pipeline->gate = ExecInitQual(desc->gate, ps);
 	pipeline->use_dead_hints = !TransactionStartedDuringRecovery();
 	return pipeline;

@@ -38,6 +38,14 @@ extern void anago_describe_pruning(PlannerInfo *root, AnagoPruneDesc *desc,
 								   const Path *several, List *members);
 
 /*
+ * The same of a finished plan's Append, as it stands there.  `positions`: of each of its
+ * plans the first member, or -1.
+ */
+extern void anago_describe_plan_pruning(AnagoPruneDesc *desc,
+										const PartitionPruneInfo *info,
+										const List *positions);
+
+/*
  * wide.c: lay out the wide row of a pipeline whose steps are described, in
  * desc->columns, and make the expressions of the steps agree with it.
  * `output` are the expressions that the plan node must be able to compute,

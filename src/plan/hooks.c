@@ -41,6 +41,8 @@
  *		merges.c	and one of several actions
  *		foreignkeys.c	where their foreign keys lead
  *		looks.c		what its looks are, out of that plan's index scans
+ *		lookfirsts.c	of several tables of which a LIMIT wants the first rows,
+ *		lookpruned.c	and of partitions that are pruned for each row
  *		lookkeys.c	and their keys
  *		calm.c		what of a finished plan may be run ahead of demand
  *

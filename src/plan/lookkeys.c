@@ -398,6 +398,15 @@ make_keys(AnagoLooks *looks, AnagoStepDesc *desc, List *shown, const List *tlist
 	return cxt.fine;
 }
 
+bool
+anago_make_over_row(AnagoLooks *looks, List **values)
+{
+	KeyCxt		cxt = {.looks = looks,.fine = true};
+
+	*values = (List *) expression_tree_mutator((Node *) *values, over_row, &cxt);
+	return cxt.fine;
+}
+
 static bool
 is_there(const AnagoLooks *looks, const AnagoStepDesc *desc)
 {

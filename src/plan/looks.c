@@ -19,7 +19,8 @@
  * Which keys will do is in lookkeys.c.
  *
  * A Limit, or a semijoin, bounds the matches that are of use where nothing in
- * between drops rows or wants all; of several tables: lookfirsts.c.
+ * between drops rows or wants all; of several tables: lookfirsts.c, and where core prunes
+ * these for each row, lookpruned.c.
  *
  *-------------------------------------------------------------------------
  */
@@ -199,6 +200,28 @@ find_in_nestloop(AnagoLooks *looks, const NestLoop *loop)
 	looks->unset = unset;
 }
 
+static void
+find_in_append(AnagoLooks *looks, const Append *append, int most)
+{
+	const PartitionPruneInfo *pruned = anago_append_pruneinfo(looks->stmt, append);
+
+	if (pruned == NULL)
+		anago_find_in_append(looks, append->appendplans, most);
+	else
+		anago_find_in_pruned(looks, pruned, append->appendplans, most, false);
+}
+
+static void
+find_in_merge_append(AnagoLooks *looks, const MergeAppend *append, int most)
+{
+	const PartitionPruneInfo *pruned = anago_merge_append_pruneinfo(looks->stmt, append);
+
+	if (pruned == NULL)
+		anago_find_in_merge(looks, append, most);
+	else
+		anago_find_in_pruned(looks, pruned, append->mergeplans, most, true);
+}
+
 void
 anago_find_looks(AnagoLooks *looks, const Plan *plan, int most)
 {
@@ -228,12 +251,10 @@ anago_find_looks(AnagoLooks *looks, const Plan *plan, int most)
 				anago_find_looks(looks, outerPlan(plan), plan->qual == NIL ? most : 0);
 			break;
 		case T_Append:
-			if (!anago_append_is_pruned((const Append *) plan))
-				anago_find_in_append(looks, ((const Append *) plan)->appendplans, most);
+			find_in_append(looks, (const Append *) plan, most);
 			break;
 		case T_MergeAppend:
-			if (!anago_merge_append_is_pruned((const MergeAppend *) plan))
-				anago_find_in_merge(looks, (const MergeAppend *) plan, most);
+			find_in_merge_append(looks, (const MergeAppend *) plan, most);
 			break;
 		case T_BitmapOr:
 			anago_find_in_all(looks, ((const BitmapOr *) plan)->bitmapplans, 0);

@@ -123,6 +123,13 @@ extern void anago_find_in_append(AnagoLooks *looks, const List *plans, int most)
 extern void anago_find_in_merge(AnagoLooks *looks, const MergeAppend *plan, int most);
 extern void anago_find_uncounted(AnagoLooks *looks, const List *plans, int most);
 
+/*
+ * lookpruned.c: the same of plans that are pruned while the query runs; `merged`: of
+ * a MergeAppend.
+ */
+extern void anago_find_in_pruned(AnagoLooks *looks, const PartitionPruneInfo *info,
+								 const List *plans, int most, bool merged);
+
 /* Might it find any at that node, whatever is below it?  A cheap test. */
 extern bool anago_may_be_looked_at(const PlannedStmt *stmt, const Plan *plan);
 
@@ -142,6 +149,9 @@ extern bool anago_look_is_vain(const PlannedStmt *stmt, Index scanrelid, Oid ind
  */
 extern bool anago_add_look(AnagoLooks *looks, AnagoStepDesc *desc, List *shown,
 						   const List *tlist, int most, bool filtered);
+
+/* Make values over the row in the same way; false: that can't be done. */
+extern bool anago_make_over_row(AnagoLooks *looks, List **values);
 
 /* The same of a look of a level above 0, whose keys are complete; false: it is none. */
 extern bool anago_add_look_behind(AnagoLooks *looks, AnagoStepDesc *desc);

@@ -16,6 +16,8 @@
  */
 #include "postgres.h"
 
+#include <limits.h>
+
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
@@ -123,7 +125,7 @@ heads_of(List *members, List **positions)
 	return heads;
 }
 
-/* In place of numbers of heads, or -1, those of members. */
+/* In place of numbers of heads, or -1, those of members, or -1 where there is none. */
 static List *
 members_of(const int *heads, int n, const List *positions)
 {
@@ -172,6 +174,7 @@ describe_levels(AnagoPruneDesc *desc, const PartitionPruneInfo *info,
 
 	foreach(lc, info->prune_infos)
 		n += list_length((List *) lfirst(lc));
+	desc->nlevels = 0;
 	desc->levels = palloc0(sizeof(AnagoPruneLevel) * n);
 	foreach(lc, info->prune_infos)
 	{
@@ -183,6 +186,27 @@ describe_levels(AnagoPruneDesc *desc, const PartitionPruneInfo *info,
 						   positions, context);
 		desc->levels[first].is_root = true;
 	}
+}
+
+static void
+describe_others(AnagoPruneDesc *desc, const PartitionPruneInfo *info,
+				const List *positions)
+{
+	int			other = -1;
+
+	while ((other = bms_next_member(info->other_subplans, other)) >= 0)
+		if (list_nth_int(positions, other) >= 0)
+			desc->others = lappend_int(desc->others, list_nth_int(positions, other));
+}
+
+void
+anago_describe_plan_pruning(AnagoPruneDesc *desc, const PartitionPruneInfo *info,
+							const List *positions)
+{
+	ReplaceContext context = {.first = INT_MAX};
+
+	describe_levels(desc, info, positions, &context);
+	describe_others(desc, info, positions);
 }
 
 void
@@ -198,7 +222,6 @@ anago_describe_pruning(PlannerInfo *root, AnagoPruneDesc *desc,
 	List	   *heads;
 	List	   *positions;
 	List	   *quals;
-	int			other = -1;
 
 	if (!enable_partition_pruning || !IsA(several, AppendPath))
 		return;
@@ -211,6 +234,5 @@ anago_describe_pruning(PlannerInfo *root, AnagoPruneDesc *desc,
 	if (info == NULL)
 		return;
 	describe_levels(desc, info, positions, &context);
-	while ((other = bms_next_member(info->other_subplans, other)) >= 0)
-		desc->others = lappend_int(desc->others, list_nth_int(positions, other));
+	describe_others(desc, info, positions);
 }

@@ -16,6 +16,7 @@
 
 #include "executor/executor.h"
 
+#include "ops/btree/firsts.h"
 #include "ops/btree/members.h"
 #include "ops/btree/range.h"
 #include "ops/btree/show.h"
@@ -65,7 +66,11 @@ append_end(AnagoOp *op)
 static int
 append_room(const AnagoOp *op)
 {
-	return anago_sched_room(op->pipeline->sched, op->depth);
+	int			room = anago_sched_room(op->pipeline->sched, op->depth);
+
+	/* a row may go on at once */
+	return ((const AppendStep *) op)->desc->firsts.append > 0 ?
+		Min(room, anago_op_room(op->next)) : room;
 }
 
 static void
@@ -84,8 +89,11 @@ static AnagoAccepted
 append_accept(AnagoOp *op, AnagoRow *outer)
 {
 	AnagoPipeline *pipeline = op->pipeline;
-	AnagoRow   *row = anago_row_make(pipeline, op->index - 1, outer);
+	AnagoRow   *row;
 
+	if (!anago_firsts_are_wanted(pipeline, &((AppendStep *) op)->desc->firsts))
+		return op->next->kind->accept(op->next, outer);
+	row = anago_row_make(pipeline, op->index - 1, outer);
 	if (!anago_peers_given(pipeline, op->index, row))
 		append_adopt(op, row);
 	return ANAGO_TAKEN;

@@ -37,11 +37,11 @@ anago_firsts_row(const AnagoPipeline *pipeline, const AnagoFirstsDesc *firsts)
 	return row;
 }
 
-/* Does core come to this table for the row that is bound? */
+/* Does core come to this table, or these, for the row that is bound? */
 static inline bool
-anago_firsts_are_wanted(const AnagoStep *step)
+anago_firsts_are_wanted(const AnagoPipeline *pipeline, const AnagoFirstsDesc *firsts)
 {
-	return step->desc->firsts.append == 0 || anago_firsts_row(step->op.pipeline, &step->desc->firsts)->wanted > 0;
+	return firsts->append == 0 || anago_firsts_row(pipeline, firsts)->wanted > 0;
 }
 
 /* The row that is bound: so many rows of several of the Append's tables are known. */
@@ -50,6 +50,19 @@ anago_firsts_given(const AnagoPipeline *pipeline, const AnagoFirstsDesc *firsts,
 {
 	if (firsts->append > 0)
 		anago_firsts_row(pipeline, firsts)->wanted -= n;
+}
+
+/*
+ * Of the entries that are of use, those of one of several tables that the row has: the first, and
+ * a share of the others, as a MergeAppend takes them.
+ */
+static inline int
+anago_firsts_share(const AnagoProbe *probe)
+{
+	int			most = probe->step->desc->most;
+	int			n = probe->fan == NULL ? 1 : Max(probe->fan->n, 1);
+
+	return 1 + (most - 1 + n - 1) / n;
 }
 
 /*
@@ -64,7 +77,7 @@ anago_firsts_take(const AnagoProbe *probe, int n)
 	int			most;
 
 	if (desc->firsts.append == 0 || desc->firsts.per_row == 0)
-		return desc->most;
+		return anago_firsts_share(probe);
 	anago_row_bind(probe->step->op.pipeline, probe->row);
 	row = anago_firsts_row(probe->step->op.pipeline, &desc->firsts);
 	most = Max(row->wanted, 1) * desc->firsts.per_row;

@@ -66,6 +66,7 @@ anago_members_create(AnagoOp *op, const AnagoStepDesc *desc, int nsteps)
 	members->none.op = *op;
 	members->none.desc = desc;
 	members->none.is_member = true;
+	members->none.look = op->pipeline->looks;
 	/* no condition holds there */
 	members->none.gate_known = true;
 	members->none.gate_open = false;
@@ -74,6 +75,9 @@ anago_members_create(AnagoOp *op, const AnagoStepDesc *desc, int nsteps)
 	/* and has its place in the order */
 	anago_step_begin_order(&members->none);
 	hold_relations(members);
+	/* looks have another resource owner than the query */
+	if (op->pipeline->looks)
+		members->pruner = anago_pruner_create(op->pipeline, desc);
 	return members;
 }
 
@@ -92,6 +96,17 @@ attnos_of(const AnagoStepDesc *desc)
 	return attnos;
 }
 
+/* What a look has is held here, and nothing for itself: its resource owner ends early. */
+static void
+lend_relations(const AnagoMembers *members, int which, AnagoStep *step)
+{
+	EState	   *estate = members->op->pipeline->estate;
+
+	step->heap = anago_open_range_table_relation(estate,
+												 members->desc->members[which].scanrelid);
+	step->indexrel = members->indexes[which];
+}
+
 static AnagoStep *
 open_member(AnagoMembers *members, int which)
 {
@@ -106,6 +121,8 @@ open_member(AnagoMembers *members, int which)
 	step->is_member = true;
 	if (members->last != NULL)
 		anago_step_share_areas(step, members->last);
+	if (members->op->pipeline->looks)
+		lend_relations(members, which, step);
 	anago_step_open(step, desc, members->parts);
 	members->open[which] = members->last = step;
 	MemoryContextSwitchTo(old);
@@ -134,6 +151,14 @@ find(AnagoMembers *members)
 	return anago_pruner_find(members->pruner);
 }
 
+/* Is it of the one of a row's tables that this step is at?  *seen: tables so far. */
+static bool
+is_looked_at(const AnagoStepDesc *desc, int member, int *seen)
+{
+	*seen += anago_desc_is_first_arm(desc, member);
+	return desc->prune.nth == 0 || *seen == desc->prune.nth;
+}
+
 /* Of these, how many are the first of a table. */
 static int
 tables_of(const AnagoMembers *members, const Bitmapset *which)
@@ -155,13 +180,15 @@ make_fan(AnagoMembers *members, const Bitmapset *which)
 	Size		size = offsetof(AnagoFan, which) + sizeof(int) * n;
 	AnagoFan   *fan = anago_pipeline_alloc(members->op->pipeline, size);
 	int			i = -1;
+	int			seen = 0;
 
 	memset(fan, 0, offsetof(AnagoFan, which));
 	fan->members = members;
 	fan->size = size;
 	dlist_init(&fan->probes);
 	while ((i = bms_next_member(which, i)) >= 0)
-		fan->which[fan->n++] = i;
+		if (is_looked_at(members->desc, i, &seen))
+			fan->which[fan->n++] = i;
 	return fan;
 }
 
@@ -244,7 +271,7 @@ anago_members_close(AnagoMembers *members)
 {
 	for (int i = 0; i < members->desc->nmembers; i++)
 	{
-		if (members->open[i] != NULL)
+		if (members->open[i] != NULL && !members->op->pipeline->looks)
 			anago_step_close(members->open[i]);
 		index_close(members->indexes[i], NoLock);
 	}

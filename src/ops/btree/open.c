@@ -120,6 +120,8 @@ anago_step_open(AnagoStep *step, const AnagoStepDesc *desc, int parts)
 	anago_step_begin_order(step);
 	if (desc->toast)
 		open_toast(step);
+	else if (step->indexrel != NULL)
+		anago_keys_init(&step->keys, step->indexrel, desc, ps);
 	else if (!anago_desc_is_late(desc) && !desc->routed)
 		open_named(step);
 	step->when = ExecInitQual(desc->exprs[ANAGO_EXPRS_WHEN], ps);

@@ -58,7 +58,12 @@ anago_probe_came_to_page(AnagoProbe *probe)
 
 	if (anago_desc_is_late(step->desc) ? !anago_late_add_page(step) :
 		!anago_held_add_page(step->op.pipeline->held))
+	{
 		probe->done = true;
+		/* nor is there another table to go on to */
+		if (probe->fan != NULL)
+			probe->fan->next = probe->fan->n;
+	}
 }
 
 /* Bytes that the values of a probe's keys take beside values[] itself. */

@@ -343,10 +343,15 @@ show_append_head(const AnagoOp *op, const AnagoExplain *ex, const AnagoStepDesc 
 	show_head(op, sd, all_index_only(sd), ex->es);
 	appendStringInfo(str, " on %s (", anago_explain_relation(ex, sd->scanrelid));
 	if (has_arms_alone(sd))
+	{
 		appendStringInfo(str, "%d arms)\n", sd->nmembers);
-	else
-		appendStringInfo(str, "%d tables%s)\n", ntables,
-						 sd->prune.nlevels > 0 ? ", pruned by row" : "");
+		return;
+	}
+	appendStringInfo(str, "%d tables%s", ntables,
+					 sd->prune.nlevels > 0 ? ", pruned by row" : "");
+	if (sd->prune.nth > 0)
+		appendStringInfo(str, ": the row's table %d", sd->prune.nth);
+	appendStringInfoString(str, ")\n");
 }
 
 static void
@@ -354,6 +359,8 @@ show_number(const AnagoStepDesc *sd, ExplainState *es)
 {
 	ExplainPropertyInteger("Number of Tables", NULL, anago_desc_ntables(sd), es);
 	ExplainPropertyBool("Pruned by Row", sd->prune.nlevels > 0, es);
+	if (sd->prune.nth > 0)
+		ExplainPropertyInteger("Number of Row's Table", NULL, sd->prune.nth, es);
 }
 
 void

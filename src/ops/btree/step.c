@@ -185,7 +185,7 @@ step_accept(AnagoOp *op, AnagoRow *outer)
 	AnagoRow   *row;
 
 	if (((AnagoStep *) op)->before != NULL ||
-		!anago_firsts_are_wanted((AnagoStep *) op))
+		!anago_firsts_are_wanted(pipeline, &((AnagoStep *) op)->desc->firsts))
 		return op->next->kind->accept(op->next, outer);
 	row = anago_row_make(pipeline, op->index - 1, outer);
 	if (((AnagoStep *) op)->ordered)
