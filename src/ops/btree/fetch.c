@@ -144,6 +144,7 @@ anago_fetch(AnagoWalk *walk)
 				ANAGO_SUSPEND(walk, ANAGO_NAP);
 				if (probe->done)
 					break;
+				anago_near_tuple(walk);
 			}
 			if (visit_run(walk))
 			{

@@ -24,6 +24,7 @@
 #include "ops/btree/fill.h"
 #include "ops/btree/heap.h"
 #include "ops/btree/matches.h"
+#include "ops/btree/near.h"
 #include "ops/btree/probe.h"
 #include "pipeline/row.h"
 
@@ -155,7 +156,7 @@ anago_heap_visit(AnagoProbe *probe, AnagoMatches *matches, int from, int to, Buf
 
 	if (anago_op_room(step->op.next) <= 0)
 		return from;
-	buf = anago_page_again(pipeline->pages, step->heap, blkno, hint);
+	buf = anago_near_again(step, step->heap, blkno, hint);
 	if (!BufferIsValid(buf))
 		buf = anago_page_try(pipeline->pages, step->heap, blkno);
 	if (!BufferIsValid(buf))

@@ -21,24 +21,55 @@
 #define NEAR_MIN_PAGES	512
 #endif
 
+/* Is it worth it, and allowed, to remember where blocks are? */
+static bool
+remembers(AnagoStep *step, AnagoRecent *recent, Relation rel)
+{
+	AnagoPipeline *pipeline = step->op.pipeline;
+
+	if (recent->slots != NULL)
+		return true;
+	if (recent->max_slots == 0 || step->op.counters.descents < ANAGO_RECENT_PROBES)
+		return false;
+	anago_recent_begin(recent, rel->rd_rel->relpages, pipeline->whole, &pipeline->memory);
+	return true;
+}
+
+static Buffer
+look_up(AnagoStep *step, AnagoRecent *recent, Relation rel, BlockNumber blkno)
+{
+	const AnagoPages *pages = step->op.pipeline->pages;
+	AnagoRecentSlot *slot;
+
+	if (!remembers(step, recent, rel))
+		return anago_page_locate(pages, rel, blkno);
+	slot = anago_recent_slot(recent, blkno);
+	if (slot->blkno != blkno)
+	{
+		slot->buf = anago_page_locate(pages, rel, blkno);
+		slot->blkno = BufferIsValid(slot->buf) ? blkno : InvalidBlockNumber;
+	}
+	return slot->buf;
+}
+
 /* Look up where the page is, if a nap may pay; false: it does not, or is not known. */
 static bool
-locate(AnagoWalk *walk, Relation rel, BlockNumber blkno)
+locate(AnagoWalk *walk, AnagoRecent *recent, Relation rel, BlockNumber blkno)
 {
-	const AnagoPipeline *pipeline = walk->probe->step->op.pipeline;
+	AnagoStep  *step = walk->probe->step;
 
 	walk->u.near = rel->rd_rel->relpages < NEAR_MIN_PAGES ||
-		!anago_sched_may_nap(pipeline->sched) ? InvalidBuffer :
-		anago_page_locate(pipeline->pages, rel, blkno);
+		!anago_sched_may_nap(step->op.pipeline->sched) ? InvalidBuffer :
+		look_up(step, recent, rel, blkno);
 	return BufferIsValid(walk->u.near);
 }
 
 bool
 anago_near_leaf(AnagoWalk *walk)
 {
-	const AnagoStep *step = walk->probe->step;
+	AnagoStep  *step = walk->probe->step;
 
-	if (!locate(walk, step->indexrel, walk->blkno))
+	if (!locate(walk, &step->recent_leaves, step->indexrel, walk->blkno))
 		return false;
 	anago_touch_leaf(walk->u.near, step->middle);
 	return true;
@@ -55,12 +86,20 @@ bool
 anago_near_match(AnagoWalk *walk)
 {
 	ItemPointer tid = &walk->matches->tids[walk->next_match];
+	AnagoStep  *step = walk->probe->step;
 
 	if (is_touched(walk->matches) ||
-		!locate(walk, walk->probe->step->heap, ItemPointerGetBlockNumber(tid)))
+		!locate(walk, &step->recent_blocks, step->heap, ItemPointerGetBlockNumber(tid)))
 		return false;
 	anago_touch_page(walk->u.near, ItemPointerGetOffsetNumber(tid));
 	return true;
+}
+
+void
+anago_near_tuple(const AnagoWalk *walk)
+{
+	anago_touch_tuple(walk->u.near,
+					  ItemPointerGetOffsetNumber(&walk->matches->tids[walk->next_match]));
 }
 
 Buffer
@@ -72,4 +111,15 @@ anago_near_hint(const AnagoWalk *walk)
 		return walk->u.near;
 	return ahead->located > walk->next_match ?
 		ahead->buf[walk->next_match % ANAGO_AHEAD] : InvalidBuffer;
+}
+
+Buffer
+anago_near_again(AnagoStep *step, Relation rel, BlockNumber blkno, Buffer hint)
+{
+	Buffer		buf = anago_page_again(step->op.pipeline->pages, rel, blkno, hint);
+
+	if (BufferIsValid(hint) && !BufferIsValid(buf))
+		anago_recent_forget(rel == step->heap ? &step->recent_blocks : &step->recent_leaves,
+							blkno);
+	return buf;
 }

@@ -31,7 +31,8 @@
  *	  span.c	leaves of a wide range that are yet to be taken
  *	  leaf.c	one leaf page
  *	  matches.c	what was found on it, on its way to the heap
- *	  near.c	pages in shared buffers, on their way to the CPU
+ *	  near.c	pages in shared buffers, on their way to the CPU,
+ *	  recent.c	and where they were found
  *	  combos.c	combinations of IN-list elements on a page
  *	  seek.c	that of a tuple, list by list
  *	  skip.c	skip scans: where behind a key the next match may be
