@@ -57,3 +57,64 @@ drop extension pg_buffercache;
 drop function nr_count;
 drop view nr_now;
 drop table nr_a, nr_b, nr_counts;
+
+-- What naps save is part of the price, where tables are in shared buffers, and not in the CPU's
+-- caches, and probes are many and come to pages at random (src/plan/naps.c).
+create table nr_o (id int, r int) with (autovacuum_enabled = off);
+create table nr_s (id int primary key, v int) with (autovacuum_enabled = off);
+create table nr_c (id int, v int, pad text) with (autovacuum_enabled = off, fillfactor = 10);
+create table nr_d (id int, v int, pad text) with (autovacuum_enabled = off, fillfactor = 10);
+insert into nr_o select g * 10, g * 7919 % 60000 from generate_series(1, 6000) g;
+insert into nr_s select g, g from generate_series(0, 60000) g;
+insert into nr_c select g * 7919 % 60000, g, repeat('x', 20) from generate_series(1, 60000) g;
+insert into nr_d select g, g, repeat('x', 20) from generate_series(1, 60000) g;
+create index on nr_c (id);
+create index on nr_d (id);
+vacuum analyze nr_o, nr_s, nr_c, nr_d;
+select relname, relpages > 4096 as large from pg_class where relname in ('nr_c', 'nr_d') order by 1;
+-- (into shared buffers, where neither a full scan nor CREATE INDEX has put all pages)
+set enable_seqscan = off;
+set enable_bitmapscan = off;
+select sum(v), sum(length(pad)) from nr_d where id >= 0;
+select sum(v), sum(length(pad)) from nr_c where id >= 0;
+reset enable_seqscan;
+create function nr_join(query text) returns text language plpgsql as $$
+declare
+	line text;
+begin
+	for line in execute 'explain (costs off) ' || query loop
+		if line ~ 'AnagoJoin|Nested Loop' then
+			return substring(line from 'AnagoJoin|Nested Loop');
+		end if;
+	end loop;
+end $$;
+set anago.enable = on;
+set enable_hashjoin = off;
+set enable_mergejoin = off;
+set enable_bitmapscan = off;
+set enable_memoize = off;
+select nr_join('select count(c.v) from nr_o o join nr_c c on c.id = o.id') as table_without_order;
+select nr_join('select count(d.v) from nr_o o join nr_d d on d.id = o.r') as keys_without_order;
+select nr_join('select count(d.v) from nr_o o join nr_d d on d.id = o.id') as both_in_order;
+select nr_join('select count(c.v) from nr_o o join nr_c c on c.id = o.id where o.id <= 40000') as fewer;
+select nr_join('select c.v from nr_o o join nr_c c on c.id = o.id limit 5500') as some_of_all;
+select nr_join('select count(c.v) from nr_o o join nr_c c on c.id = o.id - 1') as expression;
+select nr_join('select count(d.v) from nr_o o join nr_d d on d.id = o.r - 1') as unknown_order;
+select nr_join('select count(s.v) from nr_o o join nr_s s on s.id = o.r') as small_table;
+set max_parallel_workers_per_gather = 2;
+select nr_join('select count(c.v) from nr_o o join nr_c c on c.id = o.id') as perhaps_parallel;
+set max_parallel_workers_per_gather = 0;
+set anago.residency = off;
+select nr_join('select count(d.v) from nr_o o join nr_d d on d.id = o.id') as as_if_cold;
+reset anago.residency;
+select count(*), sum(c.v) from nr_o o join nr_c c on c.id = o.id;
+select count(*), sum(d.v) from nr_o o join nr_d d on d.id = o.r;
+set anago.enable = off;
+select count(*), sum(c.v) from nr_o o join nr_c c on c.id = o.id;
+select count(*), sum(d.v) from nr_o o join nr_d d on d.id = o.r;
+reset enable_hashjoin;
+reset enable_mergejoin;
+reset enable_bitmapscan;
+reset enable_memoize;
+drop function nr_join;
+drop table nr_o, nr_s, nr_c, nr_d;

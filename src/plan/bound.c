@@ -104,11 +104,12 @@ least_probe(PlannerInfo *root, const AnagoPathStep *step, double rows,
 /* The bound for `outer` and a step, in one process. */
 static Cost
 least_cost(PlannerInfo *root, const Path *outer, const AnagoPathStep *step,
-		   JoinType jointype, const JoinPathExtraData *extra)
+		   JoinType jointype, const JoinPathExtraData *extra, double naps)
 {
 	double		rows = Max(outer->rows, 1.0);
 	double		loops = Max(anago_own_rows(outer), 1.0);
-	Cost		probe = least_probe(root, step, rows, loops != rows, jointype, extra);
+	Cost		probe = least_probe(root, step, rows, loops != rows, jointype, extra) *
+		(1.0 - naps);
 
 	return outer->total_cost + ANAGO_BOUND_SLACK *
 		Max(Min(rows, loops) * probe - rows * cpu_operator_cost, 0);
@@ -138,7 +139,8 @@ anago_join_may_win(PlannerInfo *root, RelOptInfo *joinrel, const Path *outer,
 
 	if (anago_debug_force)
 		return true;
-	least = least_cost(root, outer, step, jointype, extra);
+	least = least_cost(root, outer, step, jointype, extra,
+					   anago_naps_save(root, joinrel, step, outer, partial));
 
 	/* where all rows are taken, to begin soon is worth nothing */
 	if (required == NULL && !anago_may_stop(root, pathkeys))

@@ -186,6 +186,7 @@ probes_of(PlannerInfo *root, const AnagoPathStep *step, const NestPath *nest)
 	Cost		inner = anago_step_inner(step)->total_cost;
 	AnagoProbesCost cost;
 
+	cost.naps = 0;
 	cost.loops = cost.whole = Max(outer->rows, 1.0);
 	cost.beaten = anago_hash_beats(nest) ||
 		anago_is_beaten(&nest->jpath.path, nest->jpath.path.parent->pathlist);
@@ -225,6 +226,7 @@ anago_cost_join(PlannerInfo *root, AnagoPath *apath, const NestPath *nest,
 
 	anago_page_costs(inner->parent, &random_page, NULL);
 	cost = probes_of(root, step, nest);
+	cost.naps = step->naps;
 
 	/* A merged step needs no new pipeline, and saves its rows one plan node. */
 	setup = apath->source != outer ?

@@ -42,6 +42,7 @@ typedef struct AnagoStepFacts
 	AnagoDive	dive;			/* but for join_ratio */
 	double		group;			/* entries for one value; 0: not asked */
 	double		join_ratio;		/* the dive's in an inner join */
+	AnagoAnswer leads_anywhere; /* its rows are in no order of the index (naps.c) */
 } AnagoStepFacts;
 
 #define ANAGO_NOT_LOOKED_UP		(-1.0)

@@ -9,6 +9,8 @@
  * than core believes, and that probes cost far less for it: then core's plan may be
  * another one, which takes longer.
  *
+ * Or probes are many, and come to pages that the CPU has to wait for: naps.c.
+ *
  * The same where few rows are wanted, and core's best path gives these for less than
  * a pipeline takes to begin, or is a nested loop of index scans that are cached; and
  * where they are wanted in an order, and core has a path that gives them for less

@@ -254,12 +254,20 @@ typedef struct JoinTry
 	Relids		required;		/* whose columns will be parameters */
 } JoinTry;
 
+static double
+naps_of(const JoinTry *join)
+{
+	return anago_naps_save(join->root, join->joinrel, join->inner, join->outer,
+						   join->partial);
+}
+
 /* Is there a gain in this step behind that outer side? */
 static bool
 may_gain(const JoinTry *join)
 {
 	return can_merge(join->outer) ||
-		anago_step_may_gain(join->root, join->inner, join->outer->rows);
+		anago_step_may_gain(join->root, join->inner, join->outer->rows) ||
+		naps_of(join) > 0;
 }
 
 /* May these two sides be joined here at all? */
@@ -313,6 +321,7 @@ last_step(const JoinTry *join, const NestPath *nest)
 	AnagoPathStep *step = palloc0(sizeof(AnagoPathStep));
 
 	*step = *join->inner;
+	step->naps = naps_of(join);
 	step->jointype = join->jointype;
 	step->inner_unique = nest->jpath.inner_unique;
 	step->joinrestrictinfo = nest->jpath.joinrestrictinfo;

@@ -69,6 +69,8 @@ typedef struct AnagoPathStep
 	AnagoDive	dive;			/* what its index says of it */
 	double		cold;			/* 0 to 1: share of its pages that may have to be
 								 * waited for */
+	double		naps;			/* of core's charge for its probes, the share that
+								 * naps save (naps.c) */
 	JoinType	jointype;
 	bool		inner_unique;
 	List	   *joinrestrictinfo;	/* RestrictInfos left to the join */
@@ -271,6 +273,14 @@ extern bool anago_step_may_gain(PlannerInfo *root, const AnagoPathStep *step,
 /* And those of core's paths by these indexes that a full scan has won against? */
 extern bool anago_indexes_may_gain(PlannerInfo *root, const RelOptInfo *rel,
 								   const List *indexes);
+
+/*
+ * naps.c: might so many probes gain something by naps?  And of what core charges for those
+ * of rows of this outer path, the share that they save; 0: nothing.
+ */
+extern bool anago_step_may_nap(PlannerInfo *root, const AnagoPathStep *step, double loops);
+extern double anago_naps_save(PlannerInfo *root, const RelOptInfo *joinrel,
+							  const AnagoPathStep *step, const Path *outer, bool partial);
 
 /* cost.c */
 extern void anago_cost_scan(PlannerInfo *root, AnagoPath *path);

@@ -383,10 +383,12 @@ price_step(PlannerInfo *root, const AnagoPathStep *step,
 	price.core = core->probes;
 	price.shared = Max(cost->probes - cost->io + Min(setup, 0), 0) + pages.work;
 	price.resident = pages.resident;
-	if (is_soon_cached(step, cost->loops))
+	if (cost->naps > 0)
+		saved = Max(saved, cost->probes * cost->naps - setup);
+	if (is_soon_cached(step, cost->loops) || cost->naps > 0)
 	{
 		/* There is little to wait for: processes share it all, as in core. */
-		saved = Min(saved, cost->probes * ANAGO_TOKEN);
+		saved = Min(saved, cost->probes * Max(ANAGO_TOKEN, cost->naps));
 		price.shared = cost->probes - saved;
 		price.resident = resident_of_probes(root, step, cost);
 	}
@@ -440,6 +442,7 @@ dived_step(PlannerInfo *root, const AnagoPathStep *step,
 	cost.risk = core->risk;
 	cost.beaten = core->beaten;
 	cost.divided = core->divided;
+	cost.naps = core->naps;
 	cost.whole = core->whole * loops / core->loops;
 	cost.io = cost.whole * anago_probe_io(root, ipath, loops, entries, blocks);
 	cost.probes = cost.io + cost.whole *

@@ -33,6 +33,8 @@ typedef struct AnagoProbesCost
 								 * ones that cost as much */
 	Cost		probes;
 	Cost		io;
+	double		naps;			/* of probes, the share that naps save (naps.c); 0:
+								 * what is waited for is on the device */
 } AnagoProbesCost;
 
 /* Core's charge for the pages of one probe of a step, in all its tables. */

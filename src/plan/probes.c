@@ -178,7 +178,8 @@ anago_inner_candidates(PlannerInfo *root, RelOptInfo *outerrel,
 
 		if (!takes_rows_of(inner, outerrel))
 			continue;
-		if (!longer && !anago_step_may_gain(root, step, outerrel->rows))
+		if (!longer && !anago_step_may_nap(root, step, outerrel->rows) &&
+			!anago_step_may_gain(root, step, outerrel->rows))
 			anago_why_not(root, innerrel, step->ipath->indexinfo->indexoid,
 						  ANAGO_WHY_CACHED);
 		else if (!step_eligible(root, step))

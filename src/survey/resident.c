@@ -41,6 +41,7 @@
 /* Blocks that are looked for. */
 #define STRETCHES		8
 #define IN_STRETCH		8
+#define SAMPLE			(STRETCHES * IN_STRETCH)
 
 /* How long a share is kept, and of how many relations. */
 #define KEEP_MS			5000
@@ -52,6 +53,7 @@ typedef struct ResidentShare
 	char		status;			/* simplehash's */
 	TimestampTz at;
 	double		share;
+	double		in_buffers;		/* of all blocks */
 } ResidentShare;
 
 #define SH_PREFIX		kept
@@ -144,15 +146,21 @@ random_block(BlockNumber first, BlockNumber end)
 	return first + (BlockNumber) (pg_prng_double(&pg_global_prng_state) * (end - first));
 }
 
-/* How many of the blocks of a stretch, around this one, are cached. */
-static int
-resident_in_stretch(Relation rel, BlockNumber around, BlockNumber pages)
+/* Of a sample, blocks that were found. */
+typedef struct Found
+{
+	int			in_buffers;
+	int			in_kernel;
+} Found;
+
+/* Those of a stretch, around this block. */
+static void
+look_in_stretch(Relation rel, BlockNumber around, BlockNumber pages, Found *found)
 {
 	BlockNumber first = around - around % RELSEG_SIZE;
 	BlockNumber end = pages - first > RELSEG_SIZE ? first + RELSEG_SIZE : pages;
 	bool		opened = false;
 	int			fd = -1;
-	int			resident = 0;
 
 	for (int i = 0; i < IN_STRETCH; i++)
 	{
@@ -160,76 +168,97 @@ resident_in_stretch(Relation rel, BlockNumber around, BlockNumber pages)
 
 		if (BufferIsValid(anago_touch_locate(rel, blkno)))
 		{
-			resident++;
+			found->in_buffers++;
 			continue;
 		}
 		if (!opened)
 			fd = open_segment(rel, blkno);
 		opened = true;
-		resident += is_in_kernel(fd, blkno);
+		found->in_kernel += is_in_kernel(fd, blkno);
 	}
 	if (fd >= 0)
 		close(fd);
-	return resident;
 }
 
-static double
+static Found
 look(Oid relid, BlockNumber pages)
 {
 	Relation	rel = RelationIdGetRelation(relid);
-	int			resident = 0;
+	Found		found = {0};
 
 	if (rel == NULL)
-		return 0;
+		return found;
 	if (!RelationUsesLocalBuffers(rel))
 		for (int i = 0; i < STRETCHES; i++)
 		{
 			BlockNumber from = (uint64) pages * i / STRETCHES;
 			BlockNumber to = (uint64) pages * (i + 1) / STRETCHES;
 
-			resident += resident_in_stretch(rel, random_block(from, Max(to, from + 1)),
-											pages);
+			look_in_stretch(rel, random_block(from, Max(to, from + 1)), pages, &found);
 		}
 	RelationClose(rel);
-	return (double) resident / (STRETCHES * IN_STRETCH);
+	return found;
 }
 
 static void
-keep(Oid relid, double share)
+keep(Oid relid, Found found)
 {
 	ResidentShare *known;
-	bool		found;
+	bool		was_known;
 
 	if (shares == NULL)
 		shares = kept_create(TopMemoryContext, 64, NULL);
 	else if (shares->members >= KEEP_RELATIONS)
 		kept_reset(shares);
-	known = kept_insert(shares, relid, &found);
+	known = kept_insert(shares, relid, &was_known);
 	known->at = anago_survey_now();
-	known->share = share;
+	known->share = (double) (found.in_buffers + found.in_kernel) / SAMPLE;
+	known->in_buffers = (double) found.in_buffers / SAMPLE;
+}
+
+/* NULL: it has not been looked up lately. */
+static const ResidentShare *
+kept_share(Oid relid)
+{
+	const ResidentShare *known = shares == NULL ? NULL : kept_lookup(shares, relid);
+
+	if (known == NULL || TimestampDifferenceExceeds(known->at, anago_survey_now(), KEEP_MS))
+		return NULL;
+	return known;
 }
 
 bool
 anago_survey_kept(Oid relid, double *share)
 {
-	const ResidentShare *known = shares == NULL ? NULL : kept_lookup(shares, relid);
+	const ResidentShare *known = kept_share(relid);
 
-	if (known == NULL || TimestampDifferenceExceeds(known->at, anago_survey_now(), KEEP_MS))
-		return false;
-	*share = known->share;
-	return true;
+	if (known != NULL)
+		*share = known->share;
+	return known != NULL;
+}
+
+/* Looked up now, if need be. */
+static const ResidentShare *
+share_of(Oid relid, BlockNumber pages)
+{
+	const ResidentShare *known = kept_share(relid);
+
+	if (known == NULL)
+	{
+		keep(relid, look(relid, pages));
+		known = kept_lookup(shares, relid);
+	}
+	return known;
 }
 
 double
 anago_survey_resident(Oid relid, BlockNumber pages)
 {
-	double		share;
+	return pages == 0 ? 0 : share_of(relid, pages)->share;
+}
 
-	if (pages == 0)
-		return 0;
-	if (anago_survey_kept(relid, &share))
-		return share;
-	share = look(relid, pages);
-	keep(relid, share);
-	return share;
+double
+anago_survey_in_buffers(Oid relid, BlockNumber pages)
+{
+	return pages == 0 ? 0 : share_of(relid, pages)->in_buffers;
 }

@@ -89,6 +89,9 @@ extern double anago_survey_resident(Oid relid, BlockNumber pages);
 /* The same, if it has been looked up lately; false: not. */
 extern bool anago_survey_kept(Oid relid, double *share);
 
+/* Of the same blocks, the share that is in shared buffers. */
+extern double anago_survey_in_buffers(Oid relid, BlockNumber pages);
+
 /*
  * The age of what is kept is taken at one moment for all that is asked while a query
  * is planned, as to ask for the time takes longer than to find an answer.  Each
