@@ -96,6 +96,34 @@ select looks_of_outer('', 'c.id = (select max(oid) from l)') as calm,
 	looks_of_outer(', (select nextval(''calls''))', 'c.id > 9') as in_select_list;
 create function own_cid(i int) returns int language plpgsql immutable as 'begin return i; end';
 select looks_in('select c.id, x.* from c, lateral (select * from o where cid = own_cid(c.id) order by day limit 3) x');
+-- nor what calls some for values of a type, or runs queries, though it is built in
+create type pair as (id int, grp int);
+create function own_json(c color) returns json language plpgsql stable as $$ begin raise 'called for nothing'; end $$;
+create cast (color as json) with function own_json(color);
+select key, looks_in('select c.id, x.* from (select *, row(id, grp)::pair as pair, array[color] as colors, row(color, id) as row from c offset 0) c,
+		lateral (select * from o where name = ' || key || ' order by day limit 3) x') as looks
+	from unnest(array['c.name', 'case when c.color = ''red'' then c.name end', 'c.color::text', 'case when c.color = any(''{red,blue}'') then c.name end',
+		'to_json(c.color) #>> ''{}''', 'case when c.pair = ''(1,2)''::pair then c.name end', 'c.pair::text', 'case when c.colors = ''{red}'' then c.name end',
+		'case when c.row = row(''red''::color, 1) then c.name end', 'table_to_xml(c.id, true, true, '''')::text']) with ordinality k(key, n) order by n;
+-- an error in one would leave its function's owner as the user
+create role looks_owner;
+create or replace function own_json(c color) returns json language plpgsql stable security definer as $$ begin
+	if c = 'blue' then raise 'called for nothing'; end if;
+	return '"none"';
+end $$;
+alter function own_json(color) owner to looks_owner;
+begin;
+set local anago.io_method = sim;
+declare cu cursor for select c.id, current_user = session_user as same, x.id from (select * from c where id % 4 < 2 or id > 80 order by id) c,
+	lateral (select min(id) as id from o where name = to_json(c.color) #>> '{}') x;
+move 38 in cu;
+fetch 3 from cu;
+select current_user = session_user as same;
+commit;
+drop cast (color as json);
+drop function own_json(color);
+drop type pair;
+drop role looks_owner;
 -- the key of the second is known only when the first has been found; that of
 -- the last is an initplan's
 select looks_in('select c.id from c, lateral (select 1 from o, lateral (select 1 from l where l.oid = o.id and amount > c.id limit 1) y
