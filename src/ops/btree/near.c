@@ -26,13 +26,12 @@ static bool
 remembers(AnagoStep *step, AnagoRecent *recent, Relation rel)
 {
 	AnagoPipeline *pipeline = step->op.pipeline;
+	int64		probes = step->op.counters.descents;
 
-	if (recent->slots != NULL)
-		return true;
-	if (recent->max_slots == 0 || step->op.counters.descents < ANAGO_RECENT_PROBES)
-		return false;
-	anago_recent_begin(recent, rel->rd_rel->relpages, pipeline->whole, &pipeline->memory);
-	return true;
+	if (probes >= recent->grows_at)
+		anago_recent_grow(recent, rel->rd_rel->relpages, probes, pipeline->whole,
+						  &pipeline->memory);
+	return recent->slots != NULL;
 }
 
 static Buffer

@@ -13,6 +13,9 @@
  * there by then (ReadRecentBuffer()).  One slot for all blocks of the same remainder;
  * the latest stays.
  *
+ * Slots become more as probes do: the page faults of 256 kB of them take as long as a
+ * hundred probes.
+ *
  *-------------------------------------------------------------------------
  */
 #ifndef ANAGO_RECENT_H
@@ -27,7 +30,7 @@
 
 /* Bound on the slots of a table or index, of 8 bytes each; a power of two. */
 #ifdef ANAGO_TINY_BOUNDS
-#define ANAGO_RECENT_SLOTS		2
+#define ANAGO_RECENT_SLOTS		16
 #else
 #define ANAGO_RECENT_SLOTS		65536
 #endif
@@ -38,6 +41,9 @@
 #else
 #define ANAGO_RECENT_PROBES		256
 #endif
+
+/* Slots for each probe so far, where they become more: when probes are as many as slots. */
+#define ANAGO_RECENT_GROWTH		4
 
 /* Of the query's memory, the part that all steps' slots may take together. */
 #define ANAGO_RECENT_SHARE		8
@@ -53,6 +59,7 @@ typedef struct AnagoRecent
 {
 	uint32		max_slots;		/* a power of two, or 0: nothing is remembered */
 	uint32		mask;
+	int64		grows_at;		/* probes */
 	AnagoRecentSlot *slots;		/* NULL: none was wanted yet */
 } AnagoRecent;
 
@@ -60,11 +67,11 @@ typedef struct AnagoRecent
 extern void anago_recent_init(AnagoRecent *recent, const AnagoMemory *memory, int parts);
 
 /*
- * Begin to remember blocks of so many.  Memory comes from `context`, lasts as long, and is
- * counted in `memory`.
+ * Have slots for so many probes, grows_at or more, of so many blocks.  Memory comes from
+ * `context`, lasts as long, and is counted in `memory`.
  */
-extern void anago_recent_begin(AnagoRecent *recent, BlockNumber blocks,
-							   MemoryContext context, AnagoMemory *memory);
+extern void anago_recent_grow(AnagoRecent *recent, BlockNumber blocks, int64 probes,
+							  MemoryContext context, AnagoMemory *memory);
 
 /* Where the block is remembered to be: with that number, or some other one. */
 static inline AnagoRecentSlot *
