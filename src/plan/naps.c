@@ -59,9 +59,6 @@
 /* A correlation below which neighbours are elsewhere. */
 #define NAPS_UNORDERED	0.5
 
-/* Pages that have to be waited for: then the price of waits says it all. */
-#define NAPS_COLD		0.01
-
 /* Of an index path's pages, the share that is in shared buffers. */
 static double
 in_buffers(PlannerInfo *root, const IndexPath *ipath)
@@ -74,6 +71,7 @@ in_buffers(PlannerInfo *root, const IndexPath *ipath)
 									   rel->pages));
 }
 
+/* Where pages have to be waited for the price of waits says it all. */
 bool
 anago_step_may_nap(PlannerInfo *root, const AnagoPathStep *step, double loops)
 {
@@ -83,7 +81,7 @@ anago_step_may_nap(PlannerInfo *root, const AnagoPathStep *step, double loops)
 		(double) ipath->path.parent->pages + ipath->indexinfo->pages >= NAPS_PAGES &&
 		ipath->path.pathtype == T_IndexScan && anago_residency && !anago_debug_force &&
 		!anago_may_stop(root, NIL) &&
-		anago_step_cold(root, step) <= NAPS_COLD && in_buffers(root, ipath) > 0;
+		!anago_step_waits(root, step) && in_buffers(root, ipath) > 0;
 }
 
 /* --- in which order --- */

@@ -44,8 +44,8 @@
 
 #include "ops/btree/inner.h"
 #include "ops/btree/keys.h"
-#include "ops/btree/recent.h"
 #include "ops/btree/kinds.h"
+#include "ops/btree/recent.h"
 #include "pipeline/row.h"
 
 typedef struct AnagoStep AnagoStep;
@@ -166,8 +166,8 @@ struct AnagoStep
 	uint32		root_level;
 	bool		heapkeyspace;
 	AnagoInner *inner;			/* copies of inner pages */
-	AnagoRecent recent_leaves;	/* where in shared buffers these were found, */
-	AnagoRecent recent_blocks;	/* and the table's */
+	AnagoRecent recent_leaves;	/* where in shared buffers leaves were found, */
+	AnagoRecent recent_blocks;	/* and blocks of the table */
 
 	/* turn.h */
 	bool		may_turn;		/* into a hash join, which it has not done; in this
