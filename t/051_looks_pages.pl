@@ -1,5 +1,5 @@
-# Rows that lead to more pages than shared buffers hold: looks read a part of them
-# ahead, and push out nothing that the executor would have found there.
+# Looks read the blocks that the executor will read, and where these are more than shared
+# buffers hold a part of them, so that nothing is pushed out that would have been found there.
 
 use strict;
 use warnings FATAL => 'all';
@@ -46,6 +46,11 @@ $node->safe_psql('postgres', q{
 	delete from d where ctid in (select ctid from d offset 20000 limit 20000)
 		and (ctid::text::point)[0]::int / 20 % 2 = 0;
 	vacuum analyze d;
+	-- eight rows of the same key and day, each in a block of its own
+	create table e (pid int, day int, note text) with (fillfactor = 10);
+	insert into e select i * 7919 % 200 + 1, 5, repeat('x', 900) from generate_series(1, 1600) i;
+	create index e_pid_day on e (pid, day);
+	vacuum analyze e;
 });
 
 # Blocks that the statement reads, triggers included, and the looks of its plan.
@@ -69,6 +74,8 @@ sub blocks_read
 my %statements = (
 	'a scan for each row' =>
 	  'select p.id, x.* from p, lateral (select count(v), max(note) from c where pid = p.id) x',
+	'the last ones of equal entries' => q{select g, x.* from generate_series(1, 200) g,
+		lateral (select note from e where pid = g order by day desc limit 3) x},
 	'leaves of many indexes' => q{insert into t select i * 7919 % 120000, i * 7907 % 120000,
 		i * 7901 % 120000, i * 7883 % 120000, i * 7877 % 120000 from generate_series(1, 3000) i},
 	'leaves among those of the same key' =>

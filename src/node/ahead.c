@@ -40,6 +40,7 @@
 #include "compat.h"
 #include "guc.h"
 #include "node/ahead.h"
+#include "node/fault.h"
 #include "node/wal.h"
 #include "pipeline/prune.h"
 #include "resource/budgets.h"
@@ -200,18 +201,6 @@ begin_ahead(CustomScanState *node, EState *estate, int eflags)
 
 /* --- looks --- */
 
-/* Is an error that is being handled the query's, whoever met it? */
-static bool
-is_of_query(void)
-{
-	int			code = geterrcode();
-	int			category = ERRCODE_TO_CATEGORY(code);
-
-	return code == ERRCODE_OUT_OF_MEMORY ||
-		category == ERRCODE_OPERATOR_INTERVENTION ||
-		category == ERRCODE_TRANSACTION_ROLLBACK;
-}
-
 /*
  * As a subtransaction's end does it.  Where all went well nothing is left to be released
  * but reads that are on their way: core has them in the owner's list, which goes now.
@@ -275,6 +264,7 @@ look(AnagoAheadState *state, void (*act) (AnagoAheadState *))
 {
 	ResourceOwner owner = CurrentResourceOwner;
 	MemoryContext context = CurrentMemoryContext;
+	AnagoIdentity before = anago_identity();
 
 	state->held->owner = owner;
 	CurrentResourceOwner = state->owner;
@@ -285,7 +275,8 @@ look(AnagoAheadState *state, void (*act) (AnagoAheadState *))
 	PG_CATCH();
 	{
 		CurrentResourceOwner = owner;
-		if (state->held->in_child || is_of_query())
+		if (state->held->in_child || anago_fault_is_of_query() ||
+			!anago_identity_is(before))
 			PG_RE_THROW();
 		MemoryContextSwitchTo(context);
 		give_up_looks(state);

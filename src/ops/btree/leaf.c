@@ -68,6 +68,27 @@ key_size(IndexTuple itup)
 		IndexTupleSize(itup);
 }
 
+/*
+ * The entries of a posting list.  Backward core comes to a page's tuples from the last one,
+ * but to the list of each from its beginning; so where matches are taken from
+ * their end, lists are the other way round.
+ */
+static void
+add_posting_list(const AnagoStep *step, AnagoFound *found, IndexTuple itup)
+{
+	int			n = BTreeTupleGetNPosting(itup);
+
+	if (step->backward || step->desc->from_end)
+		for (int i = n; i-- > 0;)
+			found->tids[found->n++] = *BTreeTupleGetPostingN(itup, i);
+	else
+	{
+		memcpy(&found->tids[found->n], BTreeTupleGetPosting(itup),
+			   n * sizeof(ItemPointerData));
+		found->n += n;
+	}
+}
+
 static void
 find_matches(AnagoProbe *probe, Page page, OffsetNumber from, OffsetNumber to)
 {
@@ -91,13 +112,7 @@ find_matches(AnagoProbe *probe, Page page, OffsetNumber from, OffsetNumber to)
 		if (!BTreeTupleIsPosting(itup))
 			found->tids[found->n++] = itup->t_tid;
 		else
-		{
-			int			n = BTreeTupleGetNPosting(itup);
-
-			memcpy(&found->tids[found->n], BTreeTupleGetPosting(itup),
-				   n * sizeof(ItemPointerData));
-			found->n += n;
-		}
+			add_posting_list(step, found, itup);
 		Assert(found->n <= MaxTIDsPerBTreePage);
 		for (int i = before; i < found->n; i++)
 			found->offsets[i] = off;
