@@ -18,8 +18,12 @@
  */
 #define CREDIT_OF_READ		16
 
-/* So much credit has looks begin: at first, and after they were of no use. */
-#define NEEDED_AT_FIRST		CREDIT_OF_READ
+/*
+ * So much credit has looks begin: at first, and after they were of no use.  At first it
+ * takes two rows that are near each other: where keys follow each other, the first row
+ * has core read what the next ones find.
+ */
+#define NEEDED_AT_FIRST		(2 * CREDIT_OF_READ - 1)
 #define NEEDED_AFTERWARDS	(4 * CREDIT_OF_READ)
 
 /* AHEAD: rows after which reads are looked at, and reads that are enough. */
