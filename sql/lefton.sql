@@ -56,5 +56,29 @@ set anago.enable = on;
 reset enable_sort;
 reset enable_hashjoin;
 reset enable_mergejoin;
+-- a short range of a table in the order of its index is core's: the kernel reads ahead; not so
+-- a list of keys, nor a range in no order
+set enable_bitmapscan = off;
+set enable_seqscan = off;
+select anago_used('select note from lo_orders where id between 4000 and 9000') as range,
+	anago_used('select note from lo_orders where cust between 4000 and 9000') as in_no_order;
+select count(*), sum(length(note)) from lo_orders where id between 4000 and 9000;
+-- nor is a join by keys that follow each other, where only the index is read
+set enable_hashjoin = off;
+set enable_mergejoin = off;
+create table lo_users as select g as id, g / 10 as since, repeat('y', 60) as name from generate_series(0, 19999) g;
+create index lo_users_since on lo_users (since);
+vacuum analyze lo_users, lo_orders;
+create view lo_without as select u.id, u.name from lo_users u
+	where u.since between 500 and 900 and not exists (select from lo_orders o where o.cust = u.id);
+select anago_used('select * from lo_without') as in_order;
+select count(*) from lo_without;
+select * from anago_same('select * from lo_without');
+reset enable_bitmapscan;
+reset enable_seqscan;
+reset enable_hashjoin;
+reset enable_mergejoin;
+drop view lo_without;
+drop table lo_users;
 drop view lo_counted, lo_sorted;
 drop table lo_orders, lo_lines;

@@ -199,6 +199,7 @@ probes_of(PlannerInfo *root, const AnagoPathStep *step, const NestPath *nest)
 	if (cost.loops * inner > cost.probes)
 		cost.whole *= cost.probes / (cost.loops * inner);
 	cost.io = cost.whole * anago_step_io(root, step);
+	cost.in_order = anago_pages_in_order(root, step, outer);
 	return cost;
 }
 

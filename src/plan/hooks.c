@@ -24,6 +24,7 @@
  *		cost.c		what a pipeline costs
  *		price.c		what the work of one step costs
  *		scanprice.c	what the first one costs
+ *		inorder.c	probes that come to pages in order
  *		risk.c		how many more rows there may be than estimated
  *		waits.c		what waiting for pages costs, by what is known of the device
  *		dive.c		how many entries a step finds, asked of its index

@@ -32,8 +32,8 @@
  * out to be many more than estimated.  A wrong guess the other way costs no more
  * than the few reads of a small table.
  *
- * Pages read in order (correlated indexes) gain nothing: there the
- * kernel reads ahead for core as well.  CPU costs stay as they are, and each
+ * Pages read in order (correlated indexes, probes in their order: inorder.c) gain nothing:
+ * there the kernel reads ahead for core as well.  CPU costs stay as they are, and each
  * pipeline has a fixed cost to set up, so that lookups of a few rows are
  * left to core.
  *
@@ -60,6 +60,14 @@
  */
 #define ANAGO_SMALL_PAGES		2048
 #define ANAGO_SMALL_SHARE		(1.0 / 8)
+
+/*
+ * Of its pages, a share that come in order: a step gains nothing then by waiting less, and
+ * is taken for what the index says only if it costs less than this, as where all is
+ * cached (gain.c).
+ */
+#define MOSTLY					0.5
+#define FAR_LESS				0.5
 
 /* Larger ones that are visited over and over: share, visits of each page. */
 #define ANAGO_CACHED_SHARE		(1.0 / 2)
@@ -333,7 +341,7 @@ probed_pages(PlannerInfo *root, const AnagoPathStep *step,
 
 	if (step->several == NULL)
 	{
-		add_table(step->ipath, cost->io, cold, &sum);
+		add_table(step->ipath, cost->io, cold * (1.0 - cost->in_order), &sum);
 		return sum;
 	}
 	/* core scans tables of an Append that are tiny, where ours uses an index */
@@ -443,6 +451,7 @@ dived_step(PlannerInfo *root, const AnagoPathStep *step,
 	cost.beaten = core->beaten;
 	cost.divided = core->divided;
 	cost.naps = core->naps;
+	cost.in_order = core->in_order;
 	cost.whole = core->whole * loops / core->loops;
 	cost.io = cost.whole * anago_probe_io(root, ipath, loops, entries, blocks);
 	cost.probes = cost.io + cost.whole *
@@ -509,6 +518,8 @@ anago_price_step(PlannerInfo *root, AnagoPathStep *step,
 		expected = dived.ours;
 		price = anago_settle(&price, &dived);
 	}
+	if (core->in_order >= MOSTLY && price.ours > core->probes * FAR_LESS)
+		price.ours = Max(price.ours, core->probes);
 	again = copied_again(step, &cost);
 	if (expected >= 0)
 		expected += again;

@@ -35,7 +35,16 @@ typedef struct AnagoProbesCost
 	Cost		io;
 	double		naps;			/* of probes, the share that naps save (naps.c); 0:
 								 * what is waited for is on the device */
+	double		in_order;		/* 0 to 1: of those pages, the share that follow each
+								 * other on disk */
 } AnagoProbesCost;
+
+/* inorder.c: is it one stretch of the index that is scanned, and not one for each element? */
+extern bool anago_is_one_range(const IndexPath *ipath);
+
+/* That share, for a step behind that outer side. */
+extern double anago_pages_in_order(PlannerInfo *root, const AnagoPathStep *step,
+								   const Path *outer);
 
 /* Core's charge for the pages of one probe of a step, in all its tables. */
 extern Cost anago_step_io(PlannerInfo *root, const AnagoPathStep *step);

@@ -20,6 +20,16 @@
 #include "plan/risk.h"
 #include "plan/waits.h"
 
+/*
+ * A range of a table in the index's order, in blocks, which the kernel has read ahead for
+ * core before reads of ours would be many.  orders by o_orderkey, scale 1, cold, stock /
+ * ours: 45 blocks 0.45, 230 blocks 0.85, 900 blocks 1.0, 4,600 blocks 1.3.
+ */
+#define SHORT_RANGE			1024
+
+/* A table that is so much in that order: then a short range costs no less than core's. */
+#define IN_ORDER			0.9
+
 /* What core charges for the pages of one unparameterized index scan. */
 typedef struct ScanIo
 {
@@ -45,7 +55,7 @@ heap_io(PlannerInfo *root, const IndexPath *ipath, Selectivity selectivity,
 	*best = seq_page * visited * ceil(selectivity * rel->pages);
 }
 
-/* Pages of the index, all at random places as core sees it. */
+/* Pages of the index, all at random places as core sees it.  See split_scan_io(). */
 static Cost
 index_io(const IndexPath *ipath, Selectivity selectivity)
 {
@@ -55,21 +65,35 @@ index_io(const IndexPath *ipath, Selectivity selectivity)
 	return ceil(selectivity * ipath->indexinfo->pages) * random_page;
 }
 
+/* Of that charge, what is for leaves of a short range that follow each other. */
+static Cost
+leaves_in_order(const IndexPath *ipath, Selectivity selectivity, double correlated)
+{
+	return selectivity * ipath->path.parent->pages > SHORT_RANGE ||
+		(ipath->indexclauses != NIL && !anago_is_one_range(ipath)) ? 0 :
+		correlated * index_io(ipath, selectivity);
+}
+
 /*
  * How core's `io` came about.  It interpolates by the square of the
  * correlation between a random and a sequential price; so do we, backwards.
+ * Where rows have come in the order of the index, leaves have been filled one after the
+ * other: of a short range these are in order on disk as well, though core charges more for
+ * them.  Of a long one we have more on their way than the kernel reads ahead.
  */
 static void
 split_scan_io(PlannerInfo *root, const IndexPath *ipath, Cost io, ScanIo *split)
 {
-	Cost		of_heap = io - index_io(ipath, ipath->indexselectivity);
+	Cost		of_index = index_io(ipath, ipath->indexselectivity);
+	Cost		of_heap = io - of_index;
 	Cost		worst;
 	Cost		best;
 
 	heap_io(root, ipath, ipath->indexselectivity, &worst, &best);
 	split->correlated = of_heap <= 0 || worst <= best ? 0 :
 		Max(0.0, Min(1.0, (worst - of_heap) / (worst - best)));
-	split->sequential = Min(Max(of_heap, 0), split->correlated * best);
+	split->sequential = Min(Max(of_heap, 0), split->correlated * best) +
+		leaves_in_order(ipath, ipath->indexselectivity, split->correlated);
 	split->random = io - split->sequential;
 }
 
@@ -80,12 +104,14 @@ scan_io_of(PlannerInfo *root, const IndexPath *ipath, Selectivity selectivity,
 {
 	Cost		worst;
 	Cost		best;
+	Cost		in_order;
 
 	heap_io(root, ipath, selectivity, &worst, &best);
 	best = Min(best, worst);
 	split->correlated = correlated;
-	split->sequential = correlated * best;
-	split->random = index_io(ipath, selectivity) + (1 - correlated) * worst;
+	in_order = leaves_in_order(ipath, selectivity, correlated);
+	split->sequential = correlated * best + in_order;
+	split->random = index_io(ipath, selectivity) - in_order + (1 - correlated) * worst;
 }
 
 /* Visits of one scan that lead to a page again, in no order. */
@@ -228,6 +254,9 @@ anago_price_scan(PlannerInfo *root, AnagoPathStep *step)
 					   &dived);
 		price = anago_settle(&price, &dived);
 	}
+	if (split.correlated >= IN_ORDER &&
+		leaves_in_order(step->ipath, step->ipath->indexselectivity, 1.0) > 0)
+		price.ours = Max(price.ours, price.core);
 	add_risk_of_scan(root, step, split.correlated, &price);
 	return price;
 }
