@@ -76,35 +76,34 @@ range_of(const Path *path)
 	return NULL;
 }
 
-/* Of a column with the table's order, as ANALYZE has found it: -1 to 1. */
-static double
-correlation_of(PlannerInfo *root, Index relid, AttrNumber attno)
+bool
+anago_correlation(PlannerInfo *root, Index relid, AttrNumber attno, double *correlation)
 {
 	const RangeTblEntry *rte = planner_rt_fetch(relid, root);
 	HeapTuple	tuple;
 	AttStatsSlot slot;
-	double		result = 0;
+	bool		known = false;
 
 	if (attno <= 0 || rte->rtekind != RTE_RELATION)
-		return 0;
+		return false;
 	tuple = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(rte->relid),
 							Int16GetDatum(attno), BoolGetDatum(false));
 	if (!HeapTupleIsValid(tuple))
-		return 0;
+		return false;
 	if (get_attstatsslot(&slot, tuple, STATISTIC_KIND_CORRELATION, InvalidOid,
 						 ATTSTATSSLOT_NUMBERS))
 	{
-		if (slot.nnumbers == 1)
-			result = slot.numbers[0];
+		known = slot.nnumbers == 1;
+		if (known)
+			*correlation = slot.numbers[0];
 		free_attstatsslot(&slot);
 	}
 	ReleaseSysCache(tuple);
-	return result;
+	return known;
 }
 
-/* The column of that table by whose equality the first column of the index is looked up. */
-static const Var *
-key_of(const IndexPath *ipath, Index relid)
+const Var *
+anago_compared_with(const IndexPath *ipath)
 {
 	ListCell   *lc;
 
@@ -120,7 +119,7 @@ key_of(const IndexPath *ipath, Index relid)
 		{
 			const Node *arg = strip_implicit_coercions(list_nth(op->args, i));
 
-			if (IsA(arg, Var) && (Index) ((const Var *) arg)->varno == relid)
+			if (IsA(arg, Var) && ((const Var *) arg)->varno != ipath->path.parent->relid)
 				return (const Var *) arg;
 		}
 	}
@@ -132,7 +131,8 @@ anago_pages_in_order(PlannerInfo *root, const AnagoPathStep *step, const Path *o
 {
 	const IndexPath *range;
 	const Var  *key;
-	double		correlation;
+	double		of_range;
+	double		of_key;
 	Index		relid;
 
 	if (step->several != NULL || anago_part_visited(step->ipath) > NOT_VISITED ||
@@ -142,10 +142,10 @@ anago_pages_in_order(PlannerInfo *root, const AnagoPathStep *step, const Path *o
 		!bms_is_member(range->path.parent->relid, outer->parent->relids))
 		return 0;
 	relid = range->path.parent->relid;
-	key = key_of(step->ipath, relid);
-	if (key == NULL)
+	key = anago_compared_with(step->ipath);
+	if (key == NULL || (Index) key->varno != relid ||
+		!anago_correlation(root, relid, range->indexinfo->indexkeys[0], &of_range) ||
+		!anago_correlation(root, relid, key->varattno, &of_key))
 		return 0;
-	correlation = correlation_of(root, relid, range->indexinfo->indexkeys[0]) *
-		correlation_of(root, relid, key->varattno);
-	return correlation < LEAST_CORRELATION ? 0 : correlation;
+	return of_range * of_key < LEAST_CORRELATION ? 0 : of_range * of_key;
 }

@@ -37,13 +37,9 @@
 
 #include <math.h>
 
-#include "access/htup_details.h"
-#include "catalog/pg_statistic.h"
 #include "nodes/pathnodes.h"
 #include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
-#include "utils/lsyscache.h"
-#include "utils/syscache.h"
 
 #include "guc.h"
 #include "plan/memo.h"
@@ -86,62 +82,21 @@ anago_step_may_nap(PlannerInfo *root, const AnagoPathStep *step, double loops)
 
 /* --- in which order --- */
 
-/* How far a column is in the order of its table; 1 if that is not known. */
-static double
-correlation_of(PlannerInfo *root, Index relid, AttrNumber attno)
+/* Is a column in no order of its table?  Not if that is not known. */
+static bool
+is_unordered(PlannerInfo *root, Index relid, AttrNumber attno)
 {
-	const RangeTblEntry *rte = planner_rt_fetch(relid, root);
-	double		correlation = 1.0;
-	HeapTuple	tuple;
-	AttStatsSlot slot;
+	double		correlation;
 
-	if (rte->rtekind != RTE_RELATION || attno <= 0)
-		return 1.0;
-	tuple = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(rte->relid),
-							Int16GetDatum(attno), BoolGetDatum(false));
-	if (!HeapTupleIsValid(tuple))
-		return 1.0;
-	if (get_attstatsslot(&slot, tuple, STATISTIC_KIND_CORRELATION, InvalidOid,
-						 ATTSTATSSLOT_NUMBERS))
-	{
-		if (slot.nnumbers == 1)
-			correlation = fabs(slot.numbers[0]);
-		free_attstatsslot(&slot);
-	}
-	ReleaseSysCache(tuple);
-	return correlation;
+	return anago_correlation(root, relid, attno, &correlation) &&
+		fabs(correlation) < NAPS_UNORDERED;
 }
 
 /* Are neighbours in the index far from each other in the table? */
 static bool
 leads_anywhere(PlannerInfo *root, const IndexPath *ipath)
 {
-	return correlation_of(root, ipath->path.parent->relid,
-						  ipath->indexinfo->indexkeys[0]) < NAPS_UNORDERED;
-}
-
-/* The column that the first key of the index is compared with, or NULL. */
-static const Var *
-compared_with(const IndexPath *ipath)
-{
-	const IndexClause *clause = ipath->indexclauses == NIL ? NULL :
-		linitial_node(IndexClause, ipath->indexclauses);
-	const OpExpr *op;
-	ListCell   *lc;
-
-	if (clause == NULL || clause->indexcol != 0 || !IsA(clause->rinfo->clause, OpExpr))
-		return NULL;
-	op = (const OpExpr *) clause->rinfo->clause;
-	foreach(lc, op->args)
-	{
-		const Node *arg = lfirst(lc);
-
-		while (IsA(arg, RelabelType))
-			arg = (const Node *) ((const RelabelType *) arg)->arg;
-		if (IsA(arg, Var) && ((const Var *) arg)->varno != ipath->path.parent->relid)
-			return (const Var *) arg;
-	}
-	return NULL;
+	return is_unordered(root, ipath->path.parent->relid, ipath->indexinfo->indexkeys[0]);
 }
 
 /*
@@ -193,18 +148,18 @@ find_scan(const Path *path, Index relid, const IndexPath **scan)
 static bool
 comes_from_anywhere(PlannerInfo *root, const Path *outer, const IndexPath *ipath)
 {
-	const Var  *key = compared_with(ipath);
+	const Var  *key = anago_compared_with(ipath);
 	const IndexPath *scan;
 
 	if (key == NULL || !find_scan(outer, key->varno, &scan))
 		return false;
 	if (scan == NULL)
-		return correlation_of(root, key->varno, key->varattno) < NAPS_UNORDERED;
+		return is_unordered(root, key->varno, key->varattno);
 	if (scan->indexinfo->indexkeys[0] == key->varattno)
 		return false;
 	/* one of both is in the table's order, and the other is not */
 	return leads_anywhere(root, scan) !=
-		(correlation_of(root, key->varno, key->varattno) < NAPS_UNORDERED);
+		is_unordered(root, key->varno, key->varattno);
 }
 
 double

@@ -39,7 +39,17 @@ typedef struct AnagoProbesCost
 								 * other on disk */
 } AnagoProbesCost;
 
-/* inorder.c: is it one stretch of the index that is scanned, and not one for each element? */
+/*
+ * inorder.c: of a column with the table's order, -1 to 1, as ANALYZE has found it; false: that
+ * is not known.
+ */
+extern bool anago_correlation(PlannerInfo *root, Index relid, AttrNumber attno,
+							  double *correlation);
+
+/* The column of another table that the index's first one must be equal to; NULL: none. */
+extern const Var *anago_compared_with(const IndexPath *ipath);
+
+/* Is it one stretch of the index that is scanned, and not one for each element? */
 extern bool anago_is_one_range(const IndexPath *ipath);
 
 /* That share, for a step behind that outer side. */
