@@ -131,7 +131,7 @@ bool
 anago_join_may_win(PlannerInfo *root, RelOptInfo *joinrel, const Path *outer,
 				   const AnagoPathStep *step, JoinType jointype,
 				   const JoinPathExtraData *extra, List *pathkeys,
-				   Relids required, bool partial)
+				   Relids required, bool partial, double naps)
 {
 	const Path *inner = anago_step_inner(step);
 	Cost		startup = outer->startup_cost + anago_probe_startup(step);
@@ -139,8 +139,7 @@ anago_join_may_win(PlannerInfo *root, RelOptInfo *joinrel, const Path *outer,
 
 	if (anago_debug_force)
 		return true;
-	least = least_cost(root, outer, step, jointype, extra,
-					   anago_naps_save(root, joinrel, step, outer, partial));
+	least = least_cost(root, outer, step, jointype, extra, naps);
 
 	/* where all rows are taken, to begin soon is worth nothing */
 	if (required == NULL && !anago_may_stop(root, pathkeys))

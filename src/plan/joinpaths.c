@@ -252,14 +252,8 @@ typedef struct JoinTry
 	Path	   *outer;
 	const AnagoPathStep *inner;
 	Relids		required;		/* whose columns will be parameters */
+	double		naps;			/* of its probes, the share that naps save */
 } JoinTry;
-
-static double
-naps_of(const JoinTry *join)
-{
-	return anago_naps_save(join->root, join->joinrel, join->inner, join->outer,
-						   join->partial);
-}
 
 /* Is there a gain in this step behind that outer side? */
 static bool
@@ -267,13 +261,15 @@ may_gain(const JoinTry *join)
 {
 	return can_merge(join->outer) ||
 		anago_step_may_gain(join->root, join->inner, join->outer->rows) ||
-		naps_of(join) > 0;
+		join->naps > 0;
 }
 
 /* May these two sides be joined here at all? */
 static bool
 can_join(JoinTry *join)
 {
+	join->naps = anago_naps_save(join->root, join->joinrel, join->inner, join->outer,
+								 join->partial);
 	return may_gain(join) &&
 		find_required_outer(join->root, join->outer, anago_step_inner(join->inner),
 							   join->jointype, join->extra, &join->required) &&
@@ -302,7 +298,7 @@ make_nestloop(const JoinTry *join, List *pathkeys)
 
 	if (!anago_join_may_win(join->root, join->joinrel, join->outer, join->inner,
 							join->jointype, join->extra, pathkeys,
-							join->required, join->partial))
+							join->required, join->partial, join->naps))
 	{
 		anago_why_not(join->root, join->joinrel, join->inner->ipath->indexinfo->indexoid,
 					  "a join by this index: even a lower bound of its cost is above a path that is there");
@@ -321,7 +317,7 @@ last_step(const JoinTry *join, const NestPath *nest)
 	AnagoPathStep *step = palloc0(sizeof(AnagoPathStep));
 
 	*step = *join->inner;
-	step->naps = naps_of(join);
+	step->naps = join->naps;
 	step->jointype = join->jointype;
 	step->inner_unique = nest->jpath.inner_unique;
 	step->joinrestrictinfo = nest->jpath.joinrestrictinfo;

@@ -315,12 +315,13 @@ extern void anago_price_first_rows(PlannerInfo *root, AnagoPath *path);
 
 /*
  * bound.c: might an AnagoJoin of that step be worth building?  `outer` shows what it
- * costs in all processes together.
+ * costs in all processes together; `naps` is what anago_naps_save() said.
  */
 extern bool anago_join_may_win(PlannerInfo *root, RelOptInfo *joinrel,
 							   const Path *outer, const AnagoPathStep *step,
 							   JoinType jointype, const JoinPathExtraData *extra,
-							   List *pathkeys, Relids required, bool partial);
+							   List *pathkeys, Relids required, bool partial,
+							   double naps);
 
 /* create.c */
 extern const CustomPathMethods anago_scan_path_methods;
