@@ -42,7 +42,6 @@
 #include "node/ahead.h"
 #include "node/fault.h"
 #include "node/wal.h"
-#include "pipeline/prune.h"
 #include "resource/budgets.h"
 #include "stats/stats.h"
 
@@ -100,20 +99,19 @@ has_projection(const CustomScan *cscan)
 	return false;
 }
 
-/* Some tables may be known not to be needed, and are not locked then. */
+/*
+ * Some tables may be known not to be needed, and are not locked then.  Of a look at several
+ * see ops/btree/members.c.
+ */
 static void
 drop_pruned(AnagoPipelineDesc *desc, const EState *estate)
 {
 	int			n = 0;
 
 	for (int i = 0; i < desc->nsteps; i++)
-	{
-		AnagoStepDesc *step = &desc->steps[i];
-
-		if (step->nmembers > 0 ? anago_prune_unopened(step, estate) :
-			OidIsValid(step->heapid) || anago_may_open(estate, step->scanrelid))
-			desc->steps[n++] = *step;
-	}
+		if (desc->steps[i].nmembers > 0 || OidIsValid(desc->steps[i].heapid) ||
+			anago_may_open(estate, desc->steps[i].scanrelid))
+			desc->steps[n++] = desc->steps[i];
 	desc->nsteps = n;
 }
 

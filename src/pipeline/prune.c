@@ -185,48 +185,6 @@ anago_pruner_create(AnagoPipeline *pipeline, const AnagoStepDesc *step)
 	return pruner;
 }
 
-/* --- members that are not there --- */
-
-/* In place of indexes of members, or -1, those that they have now. */
-static List *
-renumber(const List *members, const int *now)
-{
-	List	   *result = NIL;
-	ListCell   *lc;
-
-	foreach(lc, members)
-		result = lappend_int(result, lfirst_int(lc) < 0 ? -1 : now[lfirst_int(lc)]);
-	return result;
-}
-
-bool
-anago_prune_unopened(AnagoStepDesc *desc, const EState *estate)
-{
-	AnagoPruneDesc *prune = &desc->prune;
-	int		   *now = palloc(sizeof(int) * desc->nmembers);
-	int			n = 0;
-
-	for (int i = 0; i < desc->nmembers; i++)
-	{
-		bool		there = anago_may_open(estate, desc->members[i].scanrelid);
-
-		now[i] = there ? n : -1;
-		if (there)
-			desc->members[n++] = desc->members[i];
-	}
-	if (n < desc->nmembers)
-	{
-		for (int i = 0; i < prune->nlevels; i++)
-			prune->levels[i].members = renumber(prune->levels[i].members, now);
-		prune->others = renumber(prune->others, now);
-		while (list_member_int(prune->others, -1))
-			prune->others = list_delete_int(prune->others, -1);
-		desc->nmembers = n;
-	}
-	pfree(now);
-	return n > 0;
-}
-
 /* --- find --- */
 
 static void

@@ -29,13 +29,6 @@ extern AnagoPruner *anago_pruner_create(AnagoPipeline *pipeline,
  */
 extern const Bitmapset *anago_pruner_find(AnagoPruner *pruner);
 
-/*
- * Leave out members whose tables must not be opened, as the executor has found at the
- * start that they are not needed.  The description is the caller's own, its lists are
- * not.  False: none is left.
- */
-extern bool anago_prune_unopened(AnagoStepDesc *desc, const EState *estate);
-
 /* Parameters may have changed. */
 extern void anago_pruner_rescan(AnagoPruner *pruner);
 

@@ -16,6 +16,7 @@
 #include "ops/btree/members.h"
 #include "ops/btree/open.h"
 #include "ops/btree/probe.h"
+#include "pipeline/held.h"
 #include "pipeline/prune.h"
 #include "pipeline/row.h"
 
@@ -26,7 +27,7 @@ struct AnagoMembers
 	int			parts;			/* of the memory for inner pages, for each */
 	int			ntables;
 	AnagoPruner *pruner;		/* NULL until the first row */
-	Relation   *indexes;		/* of each, held open */
+	Relation   *indexes;		/* of each, held open; of looks those that are open */
 	AnagoStep **open;			/* NULL: not yet */
 	AnagoStep  *last;			/* opened last, or NULL */
 	AnagoStep	none;			/* stands for the inner side where no member
@@ -36,6 +37,7 @@ struct AnagoMembers
 /*
  * As stock does, which finds out at the start what an Append may come to scan:
  * while they are open, DROP, TRUNCATE and ALTER in this session are refused.
+ * What looks come to its own scans hold, and no more than that.
  */
 static void
 hold_relations(AnagoMembers *members)
@@ -46,7 +48,7 @@ hold_relations(AnagoMembers *members)
 	for (int i = 0; i < desc->prune.nlevels; i++)
 		(void) anago_open_range_table_relation(estate, desc->prune.levels[i].relid);
 	members->indexes = palloc0(sizeof(Relation) * desc->nmembers);
-	for (int i = 0; i < desc->nmembers; i++)
+	for (int i = 0; i < desc->nmembers && !members->op->pipeline->looks; i++)
 	{
 		(void) ExecOpenScanRelation(estate, desc->members[i].scanrelid, 0);
 		members->indexes[i] = anago_step_open_index(estate, &desc->members[i]);
@@ -96,14 +98,21 @@ attnos_of(const AnagoStepDesc *desc)
 	return attnos;
 }
 
-/* What a look has is held here, and nothing for itself: its resource owner ends early. */
+/*
+ * A look has the table that core's scan has open, and an index that the query holds: its
+ * own resource owner ends early.
+ */
 static void
-lend_relations(const AnagoMembers *members, int which, AnagoStep *step)
+lend_relations(AnagoMembers *members, int which, AnagoStep *step)
 {
-	EState	   *estate = members->op->pipeline->estate;
+	AnagoPipeline *pipeline = members->op->pipeline;
+	const AnagoStepDesc *desc = &members->desc->members[which];
+	ResourceOwner owner = CurrentResourceOwner;
 
-	step->heap = anago_open_range_table_relation(estate,
-												 members->desc->members[which].scanrelid);
+	CurrentResourceOwner = pipeline->held->owner;
+	members->indexes[which] = anago_step_open_index(pipeline->estate, desc);
+	CurrentResourceOwner = owner;
+	step->heap = pipeline->estate->es_relations[desc->scanrelid - 1];
 	step->indexrel = members->indexes[which];
 }
 
@@ -151,10 +160,20 @@ find(AnagoMembers *members)
 	return anago_pruner_find(members->pruner);
 }
 
-/* Is it of the one of a row's tables that this step is at?  *seen: tables so far. */
+/*
+ * Is it of the one of a row's tables that this step is at?  *seen: tables so far.  A look
+ * is at none that the executor has not opened, as it has found at the start that it
+ * is not needed.
+ */
 static bool
-is_looked_at(const AnagoStepDesc *desc, int member, int *seen)
+is_probed(const AnagoMembers *members, int member, int *seen)
 {
+	const AnagoStepDesc *desc = members->desc;
+	const AnagoPipeline *pipeline = members->op->pipeline;
+
+	if (pipeline->looks &&
+		pipeline->estate->es_relations[desc->members[member].scanrelid - 1] == NULL)
+		return false;
 	*seen += anago_desc_is_first_arm(desc, member);
 	return desc->prune.nth == 0 || *seen == desc->prune.nth;
 }
@@ -187,7 +206,7 @@ make_fan(AnagoMembers *members, const Bitmapset *which)
 	fan->size = size;
 	dlist_init(&fan->probes);
 	while ((i = bms_next_member(which, i)) >= 0)
-		if (is_looked_at(members->desc, i, &seen))
+		if (is_probed(members, i, &seen))
 			fan->which[fan->n++] = i;
 	return fan;
 }
@@ -273,7 +292,8 @@ anago_members_close(AnagoMembers *members)
 	{
 		if (members->open[i] != NULL && !members->op->pipeline->looks)
 			anago_step_close(members->open[i]);
-		index_close(members->indexes[i], NoLock);
+		if (members->indexes[i] != NULL)
+			index_close(members->indexes[i], NoLock);
 	}
 }
 

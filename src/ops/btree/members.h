@@ -7,6 +7,8 @@
  * of them.  So what a member is probed with is made for the first row that is
  * probed for there.  Its table and index are open from the beginning, so that
  * nothing in the same session changes them while a cursor may yet look into them.
+ * Of looks core's scans have them open, but for tables that are known at the start not to
+ * be needed: looks leave these alone.
  *
  *-------------------------------------------------------------------------
  */
