@@ -83,6 +83,9 @@ begin
 end $$;
 select * from shown('select c.id, x.n from c, lateral (select count(*) as n from h where cust = c.id) x');
 select * from made('select c.id, x.n from c, lateral (select count(*) as n from h where cust = c.id) x');
+-- how many rows come from the index alone is not for a look to say
+select line from anago_explain('analyze, costs off, timing off, summary off, buffers off',
+	'select c.id, x.n from c, lateral (select count(*) as n from h where cust = c.id) x') line where line ~ 'Tables Pruned';
 select * from made('select c.id, x.note from c, lateral (select * from h where cust = c.id order by day desc limit 3) x');
 select * from made('select c.id, x.n from c, lateral (select count(note) as n from l where cust = c.id and region = c.region) x');
 select * from made('select c.id, x.n from c, lateral (select count(note) as n from r where cust = c.id and day = c.at) x');

@@ -169,13 +169,14 @@ show_turn(ExplainState *es, const AnagoStepCounts *counts)
 	}
 }
 
+/* Looks take no rows from the index alone: how many core will is not theirs to say. */
 static void
-show_counts(const AnagoStepDesc *desc, bool index_only, ExplainState *es,
-			const AnagoStepCounts *counts)
+show_counts(const AnagoOp *op, const AnagoStepDesc *desc, bool index_only,
+			ExplainState *es, const AnagoStepCounts *counts)
 {
 	AnagoStepCounts shown = *counts;
 
-	shown.heap_fetches = index_only ? shown.tids - shown.index_only : -1;
+	shown.heap_fetches = index_only && !op->pipeline->looks ? shown.tids - shown.index_only : -1;
 	shown.pruned = desc->nmembers > 0 && !has_arms_alone(desc) ? shown.pruned : -1;
 	if (shown.turns == 0)
 		shown.turns = shown.turned_after = shown.hash_rows = shown.hash_kb = -1;
@@ -249,7 +250,7 @@ anago_step_show(const AnagoOp *op, const AnagoExplain *ex,
 		show_table_exprs(ex, sd);
 	show_join_exprs(ex, sd);
 	if (counters != NULL)
-		show_counts(sd, sd->index_only, es, counters);
+		show_counts(op, sd, sd->index_only, es, counters);
 	if (text)
 		es->indent--;
 	ExplainCloseGroup("Step", NULL, true, es);
@@ -389,7 +390,7 @@ anago_append_show(const AnagoOp *op, const AnagoExplain *ex,
 	show_first_table(ex, sd);
 	show_join_exprs(ex, sd);
 	if (counters != NULL)
-		show_counts(sd, index_only, es, counters);
+		show_counts(op, sd, index_only, es, counters);
 	if (text)
 		es->indent--;
 	ExplainCloseGroup("Step", NULL, true, es);
