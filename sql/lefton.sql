@@ -24,6 +24,10 @@ select * from anago_same('select * from lo_counted');
 set anago.enable = off;
 select count(*), sum(oid) from lo_counted;
 set anago.enable = on;
+-- rows without columns
+select count(*) from lo_counted;
+select from lo_counted limit 2;
+select anago_looks('select count(*) from lo_counted') as of_count, anago_looks('select from lo_counted') as of_none;
 -- not without looks
 set anago.ahead = off;
 select anago_looks('select * from lo_counted');

@@ -194,6 +194,11 @@ begin_ahead(CustomScanState *node, EState *estate, int eflags)
 		node->ss.ps.resultopsset = true;
 		node->ss.ps.resultopsfixed = false;
 	}
+	else if (node->ss.ps.ps_ProjInfo == NULL)
+	{
+		/* core takes rows without columns for those of the scan, of which it knows none */
+		ExecAssignProjectionInfo(&node->ss.ps, NULL);
+	}
 	begin_looks(state, estate, eflags);
 }
 
