@@ -61,7 +61,12 @@ declare rv_cursor cursor for select a.id, b.id, c.id from rv_a a
 	join rv_b b on b.a = a.id join rv_c c on c.b = b.id where a.k < 100 order by 1, 2, 3;
 fetch 2 from rv_cursor;
 rollback;
--- where core's plan uses what is switched off, ours stays
+-- where core's plan uses what is switched off, ours stays (before 18 that costs 10,000,000,000)
+set seq_page_cost = 1000000;
+set random_page_cost = 4000000;
+set cpu_tuple_cost = 10000;
+set cpu_index_tuple_cost = 5000;
+set cpu_operator_cost = 2500;
 set enable_seqscan = off;
 set enable_hashjoin = off;
 set enable_mergejoin = off;
