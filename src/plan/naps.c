@@ -52,6 +52,9 @@
 #define NAPS_PAGES		4096
 #define NAPS_PROBES		5000
 
+/* A share in shared buffers, below which most pages are copied from the kernel first. */
+#define NAPS_IN_BUFFERS	0.5
+
 /* A correlation below which neighbours are elsewhere. */
 #define NAPS_UNORDERED	0.5
 
@@ -77,7 +80,7 @@ anago_step_may_nap(PlannerInfo *root, const AnagoPathStep *step, double loops)
 		(double) ipath->path.parent->pages + ipath->indexinfo->pages >= NAPS_PAGES &&
 		ipath->path.pathtype == T_IndexScan && anago_residency && !anago_debug_force &&
 		!anago_may_stop(root, NIL) &&
-		!anago_step_waits(root, step) && in_buffers(root, ipath) > 0;
+		!anago_step_waits(root, step) && in_buffers(root, ipath) >= NAPS_IN_BUFFERS;
 }
 
 /* --- in which order --- */
