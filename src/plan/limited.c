@@ -11,23 +11,25 @@
 
 #include "plan/looks.h"
 
-/* Those that a LIMIT lets pass, or 0 if that is not known. */
-static double
-rows_of_limit(const Limit *limit)
+int
+anago_rows_of_limit(const Limit *limit)
 {
-	const Node *given[] = {limit->limitCount, limit->limitOffset};
-	double		rows = 0;
+	const Const *counts[] = {
+		(const Const *) limit->limitCount, (const Const *) limit->limitOffset
+	};
+	int64		rows = 0;
 
-	for (int i = 0; i < lengthof(given); i++)
+	if (limit->limitCount == NULL || limit->limitOption == LIMIT_OPTION_WITH_TIES)
+		return 0;
+	for (int i = 0; i < lengthof(counts); i++)
 	{
-		if (i > 0 && given[i] == NULL)
+		if (counts[i] == NULL)
 			continue;
-		if (given[i] == NULL || !IsA(given[i], Const) ||
-			((const Const *) given[i])->constisnull)
+		if (!IsA(counts[i], Const) || counts[i]->constisnull)
 			return 0;
-		rows += DatumGetInt64(((const Const *) given[i])->constvalue);
+		rows += Min(Max(DatumGetInt64(counts[i]->constvalue), 0), PG_INT16_MAX);
 	}
-	return rows;
+	return rows < PG_INT16_MAX ? (int) rows : 0;
 }
 
 /* Whose rows a node passes on as they come, or makes its own of; NULL: nobody's. */
@@ -72,7 +74,7 @@ rows_of_group(const Plan *sort)
 List *
 anago_add_limited(List *limited, const Limit *limit)
 {
-	double		wanted = rows_of_limit(limit);
+	double		wanted = anago_rows_of_limit(limit);
 	Plan	   *plan = outerPlan(limit);
 	Plan	   *below;
 

@@ -154,28 +154,6 @@ anago_may_be_looked_at(const PlannedStmt *stmt, const Plan *plan)
 
 /* --- the walk --- */
 
-/* Rows that a Limit lets by, with those that it skips; 0: not known, or many. */
-static int
-rows_of_limit(const Limit *limit)
-{
-	const Const *counts[] = {
-		(const Const *) limit->limitCount, (const Const *) limit->limitOffset
-	};
-	int64		rows = 0;
-
-	if (limit->limitCount == NULL || limit->limitOption == LIMIT_OPTION_WITH_TIES)
-		return 0;
-	for (int i = 0; i < lengthof(counts); i++)
-	{
-		if (counts[i] == NULL)
-			continue;
-		if (!IsA(counts[i], Const) || counts[i]->constisnull)
-			return 0;
-		rows += Min(Max(DatumGetInt64(counts[i]->constvalue), 0), PG_INT16_MAX);
-	}
-	return rows < PG_INT16_MAX ? (int) rows : 0;
-}
-
 void
 anago_find_in_all(AnagoLooks *looks, const List *plans, int most)
 {
@@ -240,7 +218,7 @@ anago_find_looks(AnagoLooks *looks, const Plan *plan, int most)
 			break;
 		case T_Limit:
 			anago_find_uncounted(looks, list_make1(outerPlan(plan)),
-						   rows_of_limit((const Limit *) plan));
+						   anago_rows_of_limit((const Limit *) plan));
 			break;
 		case T_SubqueryScan:
 			anago_find_looks(looks, ((const SubqueryScan *) plan)->subplan,

@@ -77,6 +77,9 @@ extern void anago_place_looks(PlannedStmt *stmt, bool may_cut);
  */
 extern List *anago_add_limited(List *limited, const Limit *limit);
 
+/* Rows that a Limit lets by, with those that it skips; 0: not known, or many. */
+extern int	anago_rows_of_limit(const Limit *limit);
+
 /*
  * subplans.c: might anago_cut_scan() find something to do, if there are correlated
  * subqueries in the plan, or values that are stored outside?  A cheap test.
