@@ -165,6 +165,22 @@ comes_from_anywhere(PlannerInfo *root, const Path *outer, const IndexPath *ipath
 		is_unordered(root, key->varno, key->varattno);
 }
 
+/*
+ * Would the join be the cheapest one if naps saved all that they can?  Core's paths for
+ * the join are there by now, the cheapest first.
+ */
+static bool
+might_win(const RelOptInfo *joinrel, const AnagoPathStep *step, const Path *outer,
+		  bool partial)
+{
+	const List *paths = partial ? joinrel->partial_pathlist : joinrel->pathlist;
+	Cost		probes = outer->rows * step->ipath->path.total_cost;
+
+	return paths == NIL ||
+		outer->total_cost + probes * (1 - NAPS_SAVE) <
+		((const Path *) linitial(paths))->total_cost;
+}
+
 double
 anago_naps_save(PlannerInfo *root, const RelOptInfo *joinrel, const AnagoPathStep *step,
 				const Path *outer, bool partial)
@@ -172,7 +188,9 @@ anago_naps_save(PlannerInfo *root, const RelOptInfo *joinrel, const AnagoPathSte
 	AnagoStepFacts *facts = step->facts;
 
 	if ((!partial && anago_partial_possible(joinrel)) ||
-		outer->pathkeys != NIL || !anago_step_may_nap(root, step, outer->rows))
+		outer->pathkeys != NIL || outer->rows < NAPS_PROBES ||
+		!might_win(joinrel, step, outer, partial) ||
+		!anago_step_may_nap(root, step, outer->rows))
 		return 0;
 	if (facts->leads_anywhere == ANAGO_NOT_ASKED)
 		facts->leads_anywhere = leads_anywhere(root, step->ipath) ? ANAGO_YES : ANAGO_NO;
