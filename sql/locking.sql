@@ -117,7 +117,7 @@ select * from change('select count(*), sum(x.id) from (select t.id from s left j
 select * from change('merge into t using (select distinct on (tid) * from s where grp = 3) s on s.tid = t.id
 	when matched and t.v > 10 then delete when matched then update set v = s.v when not matched then insert (id, k) values (s.tid, 0)');
 select * from change('update p set v = s.v from s where s.id = p.k and s.grp = 3');
--- (not where partitions are pruned for each row)
+-- (also where partitions are pruned for each row)
 select * from change('delete from p using s where s.tid = p.id and s.grp = 3');
 select * from change('update parent set v = s.v from s where s.id = parent.k and s.grp = 3');
 

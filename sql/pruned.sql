@@ -94,6 +94,11 @@ select * from made('select c.id, x.n from c, lateral (select count(note) as n fr
 select * from shown('select c.id, x.day from c, lateral (select * from s where cust = c.id and day <= c.at order by day desc limit 3) x');
 select * from made('select c.id, x.note from c, lateral (select * from s where cust = c.id and day <= c.at order by day desc limit 3) x');
 select * from made('select c.id, x.note from c, lateral (select * from s where cust = c.id and day <= c.at order by day limit 15) x');
+-- one look where a row has one at most
+select * from made('select c.id, x.note from c, lateral (select note from h where cust = c.id limit 1) x');
+select * from made('select c.id, x.note from c, lateral (select note from l where cust = c.id and region = c.region limit 1) x');
+select * from made('select c.id, x.note from c, lateral (select note from s where cust = c.id and day = c.at limit 2) x');
+select * from made('select c.id, x.note from c, lateral (select note from s where cust = c.id and day between c.at and c.at + 30 limit 20) x');
 -- no more of partitions of partitions; of a MergeAppend all
 select * from made('select c.id, x.note from c, lateral (select * from r where cust = c.id and day <= c.at order by day desc limit 3) x');
 select * from made('select c.id, x.note from c, lateral (select * from l where cust = c.id and region in (c.region, ''de'') order by region, cust limit 3) x');
@@ -125,6 +130,8 @@ select * from pruned_same('select c.id, x.day from c, lateral (select * from r w
 select * from pruned_same('select c.id, x.day from c, lateral (select * from s where cust = c.id and day > c.at order by day limit 70) x');
 select * from pruned_same('select c.id from c where exists (select from r where cust = c.id and day > c.at)');
 select * from pruned_same('select c.id from c where not exists (select from h where cust = c.id)');
+select * from pruned_same('select c.id, x.cust from c left join lateral (select cust from h where cust = c.id limit 1) x on true');
+select * from pruned_same('select c.id, x.cust from c left join lateral (select cust from l where region = c.region limit 1) x on true where exists (select from l where cust = c.id and region = c.region)');
 select * from pruned_same('select c.id, (select max(day) from h where cust = c.id), (select sum(day) from r where cust = c.grp and day < c.at) from c');
 select * from pruned_same('select g, (select sum(x.day) from c, lateral (select day from s where cust = c.id and day < c.at - g order by day desc limit 2) x where c.grp = g) from generate_series(1, 9) g');
 select * from pruned_same('select c.id, x.n from c, lateral (select count(*) as n from (select 1 from h where cust = c.id union all select 1 from l where cust = c.id and region = c.region limit 5) y) x');
@@ -151,6 +158,37 @@ select * from anago_change('update h set note = note || ''x'' from c where cust 
 select * from anago_change('update s set day = day + 20 from c where cust = c.id and day = c.at');
 select * from anago_change('delete from l using c where cust = c.id and l.region = c.region');
 select * from anago_change('merge into h using c on cust = c.id and c.grp = 3 when matched and day < 50 then update set note = name when matched then delete when not matched then insert (cust, note) values (c.id, c.name)');
+-- the planner knows of these looks, and takes such a nested loop in place of a hash join; not where
+-- partitions are found by what a look must not evaluate, nor of partitions of partitions
+set enable_hashjoin = on;
+set enable_seqscan = on;
+create function looped(query text) returns boolean language sql as $$
+	select bool_or(line ~ 'Nested Loop') and public.anago_looks(query) > 0 from public.anago_plan(query) line
+$$;
+select looped('delete from h using c where cust = c.id') as by_hash, looped('delete from l using c where cust = c.id and l.region = c.region') as by_list,
+	looped('delete from s using c where cust = c.id and day = c.at') as by_range, looped('delete from r using c where cust = c.id and day = c.at') as further,
+	looped('delete from h using c where cust = of_user(c.id)') as by_function, looped('delete from u using c where cust = c.id') as by_user;
+-- by cost
+create table big (cust int, day int, note text) partition by hash (cust);
+create table big_0 partition of big for values with (modulus 2, remainder 0);
+create table big_1 partition of big for values with (modulus 2, remainder 1);
+insert into big select g * 7919 % 20000, g, repeat('x', 400) from generate_series(1, 44000) g;
+create index big_cust on big (cust);
+analyze big;
+set anago.debug_force = off;
+set anago.residency = off;
+set anago.io_gain = 16;
+select * from shown('update big set note = note || ''x'' from c where cust = c.id and c.grp in (3, 4, 5)');
+select looped('delete from big using c where cust = c.id') as pruned, looped('delete from big using c where cust = of_user(c.id)') as by_function;
+select * from anago_change('delete from big using c where cust = c.id', null, 'off');
+set anago.ahead = off;
+select looped('delete from big using c where cust = c.id') as no_looks;
+reset anago.ahead;
+reset anago.residency;
+reset anago.io_gain;
+drop table big;
+set enable_hashjoin = off;
+set enable_seqscan = off;
 
 -- a prepared statement: partitions that its arguments leave out are not opened; others come and go
 set plan_cache_mode = force_generic_plan;

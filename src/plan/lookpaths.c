@@ -108,33 +108,105 @@ index_has_look(PlannerInfo *root, const IndexPath *ipath)
 	return true;
 }
 
-/*
- * Might partitions be pruned for each row?  They are, if the condition is on a
- * column by which they are told apart.
- */
+/* --- partitions that are pruned for each row: lookpruned.c --- */
+
+/* Has it partitions of partitions? */
 static bool
-may_be_pruned(PlannerInfo *root, const AnagoPathStep *step)
+has_further(PlannerInfo *root, const AnagoPathStep *step)
 {
-	const RelOptInfo *parent = step->several->parent;
-	Bitmapset  *attnos = NULL;
-	Bitmapset  *of_partitions = NULL;
 	ListCell   *lc;
 
-	if (!enable_partition_pruning || parent->part_scheme == NULL)
-		return false;
 	foreach(lc, step->members)
 	{
 		const RelOptInfo *member = ((const Path *) lfirst(lc))->parent;
 
-		if (root->append_rel_array[member->relid]->parent_relid != parent->relid)
+		if (root->append_rel_array[member->relid]->parent_relid !=
+			step->several->parent->relid)
 			return true;
 	}
-	foreach(lc, step->several->param_info->ppi_clauses)
-		pull_varattnos((Node *) lfirst_node(RestrictInfo, lc)->clause,
-					   parent->relid, &attnos);
+	return false;
+}
+
+/* The columns by which partitions are told apart. */
+static Bitmapset *
+partition_columns(const RelOptInfo *parent)
+{
+	Bitmapset  *attnos = NULL;
+
 	for (int i = 0; i < parent->part_scheme->partnatts; i++)
-		pull_varattnos((Node *) parent->partexprs[i], parent->relid, &of_partitions);
-	return bms_overlap(attnos, of_partitions);
+		pull_varattnos((Node *) parent->partexprs[i], parent->relid, &attnos);
+	return attnos;
+}
+
+/* Are partitions found by built-in functions alone? */
+static bool
+partition_key_is_plain(const RelOptInfo *parent)
+{
+	for (int i = 0; i < parent->part_scheme->partnatts; i++)
+	{
+		ListCell   *lc;
+
+		if (parent->part_scheme->partopfamily[i] >= FirstNormalObjectId)
+			return false;
+		foreach(lc, parent->partexprs[i])
+			if (!anago_is_plain_type(exprType(lfirst(lc))))
+				return false;
+	}
+	return true;
+}
+
+/* Walker: something that is not known ahead of a row? */
+static bool
+is_not_known(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param))
+		return ((const Param *) node)->paramkind != PARAM_EXTERN;
+	return expression_tree_walker(node, is_not_known, context);
+}
+
+/* Of these conditions those on such columns; *fine: a look can evaluate them. */
+static int
+conditions_on(const RelOptInfo *parent, const Bitmapset *columns, List *rinfos, bool *fine)
+{
+	int			n = 0;
+	ListCell   *lc;
+
+	foreach(lc, rinfos)
+	{
+		Node	   *clause = (Node *) lfirst_node(RestrictInfo, lc)->clause;
+		Bitmapset  *attnos = NULL;
+
+		pull_varattnos(clause, parent->relid, &attnos);
+		if (!bms_overlap(attnos, columns))
+			continue;
+		n++;
+		*fine &= !is_not_plain(clause, NULL) && !is_not_known(clause, NULL);
+	}
+	return n;
+}
+
+/*
+ * Partitions are pruned for each row, if the join's condition is on a column by which
+ * they are told apart.  Then there is a look if it can tell them apart as well.
+ */
+static bool
+pruned_have_look(PlannerInfo *root, const AnagoPathStep *step)
+{
+	const RelOptInfo *parent = step->several->parent;
+	Bitmapset  *columns;
+	bool		fine = true;
+
+	if (!enable_partition_pruning || parent->part_scheme == NULL)
+		return true;
+	if (has_further(root, step))
+		return false;
+	columns = partition_columns(parent);
+	if (conditions_on(parent, columns, step->several->param_info->ppi_clauses, &fine) == 0)
+		return true;
+	(void) conditions_on(parent, columns, parent->baserestrictinfo, &fine);
+	return fine && partition_key_is_plain(parent);
 }
 
 static bool
@@ -142,7 +214,7 @@ step_has_looks(PlannerInfo *root, const AnagoPathStep *step)
 {
 	ListCell   *lc;
 
-	if (step->several != NULL && may_be_pruned(root, step))
+	if (step->several != NULL && !pruned_have_look(root, step))
 		return false;
 	foreach(lc, anago_step_ipaths(step))
 		if (!index_has_look(root, lfirst(lc)))

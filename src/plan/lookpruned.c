@@ -23,6 +23,7 @@
  */
 #include "postgres.h"
 
+#include "access/stratnum.h"
 #include "access/transam.h"
 #include "nodes/nodeFuncs.h"
 #include "parser/parsetree.h"
@@ -169,17 +170,52 @@ describe(AnagoLooks *looks, const PartitionPruneInfo *info, const Members *membe
 
 /* --- looks --- */
 
-/* At all tables of a row, or one look at each of the first few, of `n`. */
-static void
-add_looks(AnagoLooks *looks, const AnagoStepDesc *desc, int n, bool in_turn)
+/* Are all columns of the table's partition key compared for equality by that step? */
+static bool
+fixes_key(const AnagoLooks *looks, Index relid, const PartitionPruneStepOp *step)
 {
-	n = in_turn ? Min(n, MOST_IN_TURN) : 1;
+	Relation	rel = RelationIdGetRelation(rt_fetch(relid, looks->stmt->rtable)->relid);
+	PartitionKey key;
+	StrategyNumber equality;
+	bool		result;
+
+	if (!RelationIsValid(rel))
+		return false;
+	key = RelationGetPartitionKey(rel);
+	equality = key->strategy == PARTITION_STRATEGY_HASH ? HTEqualStrategyNumber :
+		BTEqualStrategyNumber;
+	result = step->opstrategy == equality &&
+		list_length(step->exprs) + bms_num_members(step->nullkeys) == key->partnatts;
+	RelationClose(rel);
+	return result;
+}
+
+/* Has each row one table at most? */
+static bool
+leaves_one(const AnagoLooks *looks, const PartitionPruneInfo *info)
+{
+	const PartitionedRelPruneInfo *of_root;
+	const List *steps;
+
+	if (list_length(info->prune_infos) != 1 || info->other_subplans != NULL ||
+		list_length(linitial(info->prune_infos)) != 1)
+		return false;
+	of_root = linitial_node(PartitionedRelPruneInfo, (List *) linitial(info->prune_infos));
+	steps = of_root->exec_pruning_steps;
+	return list_length(steps) == 1 && IsA(linitial(steps), PartitionPruneStepOp) &&
+		fixes_key(looks, of_root->rtindex, linitial(steps));
+}
+
+/* At all tables of a row, or one look at each of the first `n`. */
+static void
+add_looks(AnagoLooks *looks, const AnagoStepDesc *desc, int n)
+{
 	for (int i = 1; i <= n && list_length(looks->looks) < ANAGO_MAX_STEPS; i++)
 	{
 		AnagoStepDesc *look = palloc(sizeof(AnagoStepDesc));
 
 		*look = *desc;
-		look->prune.nth = in_turn ? i : 0;
+		look->prune.nth = n > 1 ? i : 0;
 		looks->looks = lappend(looks->looks, look);
 	}
 }
@@ -192,6 +228,7 @@ find_looks(AnagoLooks *looks, const PartitionPruneInfo *info, const List *plans,
 	AnagoLooks	before = *looks;
 	Members		members;
 	const AnagoStepDesc *desc = NULL;
+	int			n = 1;
 
 	looks->columns = list_copy(looks->columns);
 	looks->toastids = list_copy(looks->toastids);
@@ -205,7 +242,9 @@ find_looks(AnagoLooks *looks, const PartitionPruneInfo *info, const List *plans,
 		*looks = before;
 		return;
 	}
-	add_looks(looks, desc, list_length(plans), !merged && desc->firsts.append > 0);
+	if (!merged && desc->firsts.append > 0 && !leaves_one(looks, info))
+		n = Min(list_length(plans), MOST_IN_TURN);
+	add_looks(looks, desc, n);
 	if (members.worth)
 		looks->nworth = list_length(looks->looks);
 }
