@@ -162,6 +162,26 @@ alter table pl attach partition pl_ab for values in ('a', 'b');
 execute kept(3);
 deallocate kept;
 reset plan_cache_mode;
+-- those that a parameter, or a stable function, leaves out at the start are not opened, nor their indexes locked
+prepare early(int) as select count(*), sum(pe.v) from po join pe on pe.k = po.k and pe.at < $1 where po.n = 3;
+set plan_cache_mode = force_generic_plan;
+execute early(250);
+begin;
+execute early(250);
+select relation::regclass from pg_locks join pg_class k on k.oid = relation
+	where pid = pg_backend_pid() and relkind = 'i' and relname ~ '^pe' order by 1;
+commit;
+execute early(5000);
+execute early(null);
+deallocate early;
+select anago_same_prepared('select g, (select count(*) from po join pe on pe.k = po.k and pe.at < $1 where po.n = g) from generate_series(1, 4) g',
+	'int', '250', '0', 'null', '5000');
+select anago_same_prepared('select * from po left join pe on pe.k = po.k and pe.at between $1 and $2 where po.n = 3', 'int, int', '10, 20', '950, 970', '20, 10');
+set partinner.at = '700';
+select anago_same('select * from po join pe on pe.k = po.k and pe.at > current_setting($$partinner.at$$)::int where po.n = 3');
+set partinner.at = 'late';
+select count(*) from po join pe on pe.k = po.k and pe.at > current_setting('partinner.at')::int where po.n = 3;
+reset plan_cache_mode;
 
 -- nor under a cursor, in the same session: no table is looked into yet
 begin;

@@ -229,5 +229,5 @@ anago_pruner_find(AnagoPruner *pruner)
 void
 anago_pruner_rescan(AnagoPruner *pruner)
 {
-	pruner->known = false;
+	pruner->known &= !pruner->per_row;
 }

@@ -26,13 +26,31 @@ struct AnagoMembers
 	const AnagoStepDesc *desc;
 	int			parts;			/* of the memory for inner pages, for each */
 	int			ntables;
-	AnagoPruner *pruner;		/* NULL until the first row */
+	AnagoPruner *pruner;		/* NULL until it is asked, at the first row if not before */
 	Relation   *indexes;		/* of each, held open; of looks those that are open */
 	AnagoStep **open;			/* NULL: not yet */
 	AnagoStep  *last;			/* opened last, or NULL */
 	AnagoStep	none;			/* stands for the inner side where no member
 								 * can match */
 };
+
+/*
+ * The members that stock would find at the start, where no row tells more: those that an
+ * Append of its own comes to.  Others are not opened.
+ */
+static const Bitmapset *
+find_at_start(AnagoMembers *members)
+{
+	const AnagoPruneDesc *prune = &members->desc->prune;
+
+	for (int i = 0; i < prune->nlevels; i++)
+		if (prune->levels[i].per_row)
+			return NULL;
+	if (prune->nlevels == 0)
+		return NULL;
+	members->pruner = anago_pruner_create(members->op->pipeline, members->desc);
+	return anago_pruner_find(members->pruner);
+}
 
 /*
  * As stock does, which finds out at the start what an Append may come to scan:
@@ -44,12 +62,18 @@ hold_relations(AnagoMembers *members)
 {
 	EState	   *estate = members->op->pipeline->estate;
 	const AnagoStepDesc *desc = members->desc;
+	const Bitmapset *found;
 
 	for (int i = 0; i < desc->prune.nlevels; i++)
 		(void) anago_open_range_table_relation(estate, desc->prune.levels[i].relid);
 	members->indexes = palloc0(sizeof(Relation) * desc->nmembers);
-	for (int i = 0; i < desc->nmembers && !members->op->pipeline->looks; i++)
+	if (members->op->pipeline->looks)
+		return;
+	found = find_at_start(members);
+	for (int i = 0; i < desc->nmembers; i++)
 	{
+		if (members->pruner != NULL && !bms_is_member(i, found))
+			continue;
 		(void) ExecOpenScanRelation(estate, desc->members[i].scanrelid, 0);
 		members->indexes[i] = anago_step_open_index(estate, &desc->members[i]);
 	}
