@@ -44,6 +44,31 @@ set anago.enable = on;
 -- an error in it is the query's
 select count(*) from lo_lines l where l.day = 17 and (select 1 / count(*) from lo_orders o where o.id = l.oid + 20000) = 1;
 
+-- so it is where rows are locked or changed
+set enable_bitmapscan = off;
+select * from anago_plan('select oid, line from lo_lines l
+	where day = 17 and note is not null and (select count(*) from lo_orders o where o.id = l.oid) = 1 and line < 9 for update');
+select * from anago_plan('delete from lo_lines l where day = 17 and (select count(*) from lo_orders o where o.id = l.oid) = 1');
+create function lo_locked(query text) returns table (looks bigint, n bigint, sum bigint) language plpgsql as $$
+declare
+	setting text;
+begin
+	foreach setting in array '{on, off}'::text[] loop
+		perform set_config('anago.ahead', setting, true);
+		execute format('with x as materialized (%s) select count(*), sum(oid) from x', query) into n, sum;
+		looks := public.anago_looks(query);
+		return next;
+	end loop;
+end $$;
+select * from lo_locked('select oid, line from lo_lines l where day = 17 and (select count(*) from lo_orders o where o.id = l.oid) = 1 for update');
+select * from lo_locked('select oid, line from lo_lines l where day = 17 and exists (select from lo_orders o where o.id = l.oid and o.day > l.line) or day = 18 and note < ''x'' for share skip locked');
+select * from lo_locked('select oid from lo_lines l where day = 17 and (select max(day) from lo_orders o where o.id = l.oid) > 100 limit 7 for update');
+select * from anago_change('delete from lo_lines l where day = 17 and (select count(*) from lo_orders o where o.id = l.oid and o.day % 2 = 0) = 1', 'lo_lines', 'off');
+select * from anago_change('update lo_lines l set day = line, note = (select left(note, 9) from lo_orders o where o.id = l.oid) where day = 17 and (select o.day from lo_orders o where o.id = l.oid) > 100', 'lo_lines', 'off');
+select * from anago_change('update lo_lines l set day = 1 where day = 17 and (select 1 / count(*) from lo_orders o where o.id = l.oid + 10000) = 1', 'lo_lines', 'off');
+drop function lo_locked;
+reset enable_bitmapscan;
+
 -- below an incremental sort a LIMIT wants few rows: a group and a few
 set enable_sort = off;
 set enable_hashjoin = off;

@@ -120,6 +120,12 @@ select * from change('update p set v = s.v from s where s.id = p.k and s.grp = 3
 -- (also where partitions are pruned for each row)
 select * from change('delete from p using s where s.tid = p.id and s.grp = 3');
 select * from change('update parent set v = s.v from s where s.id = parent.k and s.grp = 3');
+-- subqueries in the filter are evaluated above the scan, each with what it reads there already
+select * from change('update t set v = v + 1 where k = 3 and (select count(*) from s where s.grp = t.v) > 0');
+select * from change('delete from t where k in (3, 4) and v > 2 and (select count(*) from s where s.grp = t.v and s.v > 3) > 10 and v < 19');
+select * from change('select id, v from t where k = 3 and (select count(*) from t x where x.id = t.id - 1 and x.v < 10) = 1 for no key update');
+select * from change('update p set v = v + 1, id = id + 900 where k = 3 and (select max(s.tid) from s where s.grp = p.v) > 2300');
+select * from change('delete from parent where k = 3 and (select count(*) from t where t.id = parent.v and t.v > 2) = 1');
 
 -- triggers see each row when it is changed
 create function audited() returns trigger language plpgsql as $$
@@ -135,6 +141,7 @@ end $$;
 create trigger audited before update or delete on t for each row execute function audited();
 select * from change('update t set v = v + 1 where k = 3');
 select * from change('update t set v = s.v from s where s.tid = t.id and s.grp = 3');
+select * from change('update t set v = v + 1 where k = 3 and (select count(*) from s where s.grp = t.v) > 0');
 drop trigger audited on t;
 
 -- row security
@@ -146,6 +153,7 @@ create policy own on t using (v < 15);
 create function seen(int) returns boolean language plpgsql cost 0.0001 as 'begin raise notice ''seen %'', $1; return true; end';
 set role locking_user;
 select id from t where k = 3 and id < 300 and seen(v) for update;
+select id from t where k = 3 and id < 300 and seen(v) and (select count(*) from t x where x.id = t.id and x.v > 2) = 1 for update;
 reset role;
 alter table t disable row level security;
 revoke all on t from locking_user;

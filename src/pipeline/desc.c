@@ -242,13 +242,20 @@ anago_desc_write(CustomScan *cscan, const AnagoPipelineDesc *desc,
 					list_make2(desc->wide, toast));
 }
 
+bool
+anago_desc_is_rechecked(const CustomScan *cscan)
+{
+	return list_nth_int(linitial(cscan->custom_private), NUMBER_RECHECKED) != 0;
+}
+
 /* A scan has one step, and behind its expressions the one-time conditions. */
 List **
 anago_desc_filter(CustomScan *cscan)
 {
 	List	   *step = linitial(cscan->custom_exprs);
 
-	if (list_length(cscan->custom_exprs) != 2 || cscan->custom_plans != NIL ||
+	if (list_length(cscan->custom_exprs) != 2 ||
+		(cscan->custom_plans != NIL && !anago_desc_is_rechecked(cscan)) ||
 		list_nth(step, EXPRS_MEMBERS) != NIL)
 		return NULL;
 	return (List **) &lfirst(list_nth_cell(step, ANAGO_EXPRS_FILTER));

@@ -353,6 +353,9 @@ anago_desc_ntables(const AnagoStepDesc *step)
 extern void anago_desc_write(CustomScan *cscan, const AnagoPipelineDesc *desc,
 							 const Bitmapset *relids);
 
+/* Of a finished node of ours: AnagoPipelineDesc.rechecked. */
+extern bool anago_desc_is_rechecked(const CustomScan *cscan);
+
 /*
  * Where a finished node that scans one table by one index has its filter; NULL: it
  * is no such node.

@@ -101,6 +101,21 @@ visit_inner(Plan *plan, VisitPlan visit, PlaceCxt *cxt)
 	cxt->may_cut = may_cut;
 }
 
+/*
+ * What a node of ours has in its place for EvalPlanQual is for one row, and filters it as
+ * the whole scan does, also where that is cut.
+ */
+static void
+visit_custom(CustomScan *cscan, VisitPlan visit, PlaceCxt *cxt)
+{
+	bool		may_cut = cxt->may_cut;
+
+	if (anago_is_pipeline(cscan) && anago_desc_is_rechecked(cscan))
+		cxt->may_cut = false;
+	visit_all(cscan->custom_plans, visit, cxt);
+	cxt->may_cut = may_cut;
+}
+
 static void
 visit_below(Plan *plan, VisitPlan visit, PlaceCxt *cxt)
 {
@@ -125,7 +140,7 @@ visit_below(Plan *plan, VisitPlan visit, PlaceCxt *cxt)
 				visit_plan(((SubqueryScan *) plan)->subplan, visit, cxt);
 			break;
 		case T_CustomScan:
-			visit_all(((CustomScan *) plan)->custom_plans, visit, cxt);
+			visit_custom((CustomScan *) plan, visit, cxt);
 			break;
 		default:
 			break;
