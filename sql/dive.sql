@@ -231,13 +231,20 @@ select anago_plan('select count(pad) from dv_ord join dv_temp on ord = id where 
 create table dv_parts (ord int, pad text) partition by range (ord);
 create table dv_parts1 partition of dv_parts for values from (0) to (10000);
 create table dv_parts2 partition of dv_parts for values from (10000) to (30000);
-insert into dv_parts select ord, pad from dv_line;
+insert into dv_parts select ord, pad from dv_line order by hashint4(ord);
 create index on dv_parts (ord);
 vacuum analyze dv_parts;
 set enable_seqscan = off;
+set enable_bitmapscan = off;
 set anago.residency = off;
 select anago_plan('select count(pad) from dv_parts where ord between 8000 and 12000');
 select anago_same('select * from dv_parts where ord between 8000 and 12000');
+reset enable_bitmapscan;
+-- a short range in the table's order stays core's, also where the index says that it is shorter than core believes
+truncate dv_parts;
+insert into dv_parts select ord, pad from dv_line order by ord;
+vacuum analyze dv_parts;
+select anago_plan('select count(pad) from dv_parts where ord between 8000 and 12000');
 reset anago.residency;
 reset enable_seqscan;
 set plan_cache_mode = force_generic_plan;

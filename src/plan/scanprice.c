@@ -232,6 +232,23 @@ add_risk_of_scan(PlannerInfo *root, const AnagoPathStep *step, double correlated
 				 &core);
 }
 
+/*
+ * No less than core's scan of a short range in the table's order costs, which the kernel reads
+ * ahead; nor, where the index says that it is shorter than core believes, than core's path
+ * of the same range, unless core has something cheaper, which does not know that.
+ */
+static void
+respect_order(const IndexPath *ipath, AnagoPrice *price)
+{
+	Cost		least = price->core;
+
+	if (leaves_in_order(ipath, ipath->indexselectivity, 1.0) <= 0)
+		return;
+	if (!anago_is_beaten(&ipath->path, ipath->path.parent->pathlist))
+		least = Max(least, ipath->path.total_cost - ipath->path.startup_cost);
+	price->ours = Max(price->ours, least);
+}
+
 AnagoPrice
 anago_price_scan(PlannerInfo *root, AnagoPathStep *step)
 {
@@ -254,9 +271,8 @@ anago_price_scan(PlannerInfo *root, AnagoPathStep *step)
 					   &dived);
 		price = anago_settle(&price, &dived);
 	}
-	if (split.correlated >= IN_ORDER &&
-		leaves_in_order(step->ipath, step->ipath->indexselectivity, 1.0) > 0)
-		price.ours = Max(price.ours, price.core);
+	if (split.correlated >= IN_ORDER)
+		respect_order(step->ipath, &price);
 	add_risk_of_scan(root, step, split.correlated, &price);
 	return price;
 }
