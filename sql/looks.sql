@@ -315,6 +315,31 @@ set parallel_tuple_cost = 0;
 set min_parallel_table_scan_size = 0;
 select * from looks_same('select c.id, x.* from c, lateral (select * from o where cid = c.id order by note, id limit 3) x where grp < 9');
 
+-- what a worker meets while its leader is at looks is no error of theirs.  They take their time here, and core
+-- comes to no row
+create table worked (id int, note text) with (parallel_workers = 2);
+insert into worked select g, repeat('x', 100) from generate_series(1, 5000) g;
+create table nobody (id int) with (parallel_workers = 0);
+create function meets(int) returns bool language plpgsql stable parallel safe as $$
+begin
+	if $1 = 600 then
+		perform pg_sleep(0.3);
+		raise exception 'bad row' using errcode = 'AN001';
+	end if;
+	return true;
+end $$;
+set parallel_leader_participation = off;
+set from_collapse_limit = 1;
+select line from anago_plan('select count(*) from (select id from worked where meets(id) offset 0) w, lateral
+	(select 1 from nobody, o where cid = length(factorial(3000 + w.id % 2)::text) offset 0) x') line where line ~ 'Ahead|Look|Gather';
+\set VERBOSITY sqlstate
+select count(*) from (select id from worked where meets(id) offset 0) w, lateral
+	(select 1 from nobody, o where cid = length(factorial(3000 + w.id % 2)::text) offset 0) x;
+\set VERBOSITY default
+reset parallel_leader_participation;
+reset from_collapse_limit;
+set max_parallel_workers_per_gather = 0;
+
 -- run-time figures
 select * from anago_explain('analyze, costs off, timing off, summary off, buffers off',
 	'select o.id from c, o where cid = c.id and c.grp < 4 for update of o') line where line ~ '(Ahead|Look|Cond|Probes)';

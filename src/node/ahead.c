@@ -22,8 +22,8 @@
  * they had taken, which is what a subtransaction's abort would do: they have a
  * resource owner of their own, take no lock, and write nothing.  The rows that are
  * held leave without looks, and no more looks are made in this node.  Should core
- * meet the same error, it is raised there.  Errors of the child are raised, and
- * what is about the query as a whole: cancel, shutdown, no memory.
+ * meet the same error, it is raised there.  Errors of the child are raised, those of parallel
+ * workers, and what is about the query as a whole: cancel, shutdown, no memory.
  *
  *-------------------------------------------------------------------------
  */
@@ -268,8 +268,11 @@ look(AnagoAheadState *state, void (*act) (AnagoAheadState *))
 	ResourceOwner owner = CurrentResourceOwner;
 	MemoryContext context = CurrentMemoryContext;
 	AnagoIdentity before = anago_identity();
+	AnagoFaultWatch watch;
 
+	anago_fault_watch(&watch);
 	state->held->owner = owner;
+	state->held->callbacks = watch.callback.previous;
 	CurrentResourceOwner = state->owner;
 	PG_TRY();
 	{
@@ -278,7 +281,7 @@ look(AnagoAheadState *state, void (*act) (AnagoAheadState *))
 	PG_CATCH();
 	{
 		CurrentResourceOwner = owner;
-		if (state->held->in_child || anago_fault_is_of_query() ||
+		if (state->held->in_child || anago_fault_is_of_query(&watch) ||
 			!anago_identity_is(before))
 			PG_RE_THROW();
 		MemoryContextSwitchTo(context);
@@ -286,6 +289,7 @@ look(AnagoAheadState *state, void (*act) (AnagoAheadState *))
 		FlushErrorState();
 	}
 	PG_END_TRY();
+	anago_fault_unwatch(&watch);
 	CurrentResourceOwner = owner;
 }
 

@@ -58,12 +58,15 @@ static TupleTableSlot *
 ask_child(AnagoHeld *held)
 {
 	ResourceOwner of_looks = CurrentResourceOwner;
+	ErrorContextCallback *callbacks = error_context_stack;
 	TupleTableSlot *slot;
 
 	CurrentResourceOwner = held->owner;
+	error_context_stack = held->callbacks;
 	held->in_child = true;
 	slot = ExecProcNode(held->child);
 	held->in_child = false;
+	error_context_stack = callbacks;
 	CurrentResourceOwner = of_looks;
 	return slot;
 }

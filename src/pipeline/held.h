@@ -65,7 +65,8 @@ typedef struct AnagoLateBounds
 typedef struct AnagoHeld
 {
 	PlanState  *child;
-	ResourceOwner owner;		/* of what the child takes */
+	ResourceOwner owner;		/* of what the child takes, */
+	ErrorContextCallback *callbacks;	/* and those of its errors */
 	bool		in_child;		/* an error that is raised now is the child's */
 	bool		child_ended;
 	bool		closed;			/* no row is to be pulled */
