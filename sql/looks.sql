@@ -340,6 +340,43 @@ reset parallel_leader_participation;
 reset from_collapse_limit;
 set max_parallel_workers_per_gather = 0;
 
+-- a Sort is told through the node how many rows a LIMIT wants, each time anew
+select substring(line, 'Custom.*Ahead|Look.*|Sort Method: [^ ]*') as line from anago_explain('analyze, costs off, timing off, summary off, buffers off',
+	'select s.id, (select count(*) from o where cid = s.id) from (select id, name from c order by name, id offset 0) s limit 20') line where line ~ 'Ahead|Look|Sort Method';
+select * from looks_same('select s.id, (select count(*) from o where cid = s.id) from (select id, name from c order by name, id offset 0) s limit 20 offset 3');
+select * from looks_same('select g, x.* from generate_series(-12, 12) g, lateral (select s.id, (select count(*) from o where cid = s.id) from
+	(select id, name from c order by name, id offset 0) s limit 2 * abs(g)) x');
+select * from looks_same('select g, x.* from generate_series(-12, 12) g, lateral (select s.id, (select count(*) from o where cid = s.id) from
+	(select id, name from c where grp = 3 or id < g order by name, id offset 0) s limit 20 - abs(g)) x');
+select * from looks_same('select g, x.* from generate_series(0, 12) g, lateral (select s.name, (select count(*) from o where cid = s.id) from
+	(select id, name from c order by name, id offset 0) s order by s.name fetch first (g + 1) rows with ties) x');
+-- who asks for some rows at a time may ask for more
+do $$
+declare
+	r record;
+	n int := 0;
+begin
+	for r in select s.id, (select count(*) from o where cid = s.id) from (select id, name from c order by name, id offset 0) s loop
+		n := n + 1;
+	end loop;
+	raise notice '% rows', n;
+end $$;
+
+create function rows_given(int) returns int language plpgsql stable parallel safe as $$
+declare
+	r record;
+	n int := 0;
+begin
+	for r in select s.id, (select count(*) from o where cid = s.id) from (select id, name from c order by name, id offset 0) s loop
+		n := n + 1;
+	end loop;
+	return n;
+end $$;
+set max_parallel_workers_per_gather = 2;
+select line from anago_plan('select distinct rows_given(id) from worked where id in (1, 1000, 4000)') line where line ~ 'Gather';
+select distinct rows_given(id) from worked where id in (1, 1000, 4000);
+set max_parallel_workers_per_gather = 0;
+
 -- run-time figures
 select * from anago_explain('analyze, costs off, timing off, summary off, buffers off',
 	'select o.id from c, o where cid = c.id and c.grp < 4 for update of o') line where line ~ '(Ahead|Look|Cond|Probes)';

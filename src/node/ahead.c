@@ -447,12 +447,21 @@ next_row(AnagoAheadState *state)
 	return slot;
 }
 
+static inline void
+bound_child(AnagoAheadState *state)
+{
+	if (!state->bounded)
+		anago_consumer_bound_child(&state->css.ss.ps);
+	state->bounded = true;
+}
+
 static TupleTableSlot *
 exec_ahead(CustomScanState *node)
 {
 	AnagoAheadState *state = (AnagoAheadState *) node;
 	ExprContext *econtext = node->ss.ps.ps_ExprContext;
 
+	bound_child(state);
 	if (!state->projects)
 		return next_row(state);
 	for (;;)
@@ -553,7 +562,8 @@ rescan_ahead(CustomScanState *node)
 		anago_held_reset(state->held);
 		anago_pace_rescan(&state->pace, state->is_ahead);
 	}
-	state->is_ahead = state->child_ended = false;
+	state->is_ahead = state->child_ended = state->bounded = false;
+	bound_child(state);
 
 	/* core does this where parameters have changed */
 	if (child->chgParam == NULL)

@@ -33,6 +33,7 @@ typedef struct AnagoAheadState
 	AnagoPace	pace;
 	AnagoBacklog *backlog;		/* NULL: no looks are late */
 	int64		stop_at;		/* rows that are wanted at most, or 0: not known */
+	bool		bounded;		/* the child has been told how many */
 } AnagoAheadState;
 
 extern PGDLLIMPORT const CustomScanMethods anago_ahead_methods;

@@ -311,6 +311,35 @@ anago_consumer_wants(const AnagoConsumer *consumer, const EState *estate,
 	return wanted;
 }
 
+/*
+ * 0: there is no bound.  Who asks a cursor for rows may ask for more, also in a function that a
+ * worker calls; of a worker's part of a query core knows.
+ */
+static int64
+rows_at_most(const AnagoConsumer *consumer, const EState *estate)
+{
+	bool		known;
+
+	if (consumer->kind == ANAGO_CONSUMER_LIMIT)
+		return rows_of_limit(consumer->limit);
+	return consumer->kind == ANAGO_CONSUMER_RUN &&
+		current.query->dest->mydest == DestTupleQueue ? rows_of_run(estate, &known) : 0;
+}
+
+void
+anago_consumer_bound_child(PlanState *node)
+{
+	AnagoConsumer consumer;
+	int64		rows = 0;
+
+	/* all else that would listen is below one of these, or would not be told by core */
+	if (!IsA(outerPlanState(node), SubqueryScanState))
+		return;
+	if (node->qual == NULL && anago_consumer_find(node, &consumer))
+		rows = rows_at_most(&consumer, node->state);
+	ExecSetTupleBound(rows > 0 ? rows : -1, outerPlanState(node));
+}
+
 bool
 anago_consumer_fetches_values(const EState *estate)
 {

@@ -52,6 +52,13 @@ extern AnagoWanted anago_consumer_wants(const AnagoConsumer *consumer,
 										const EState *estate, bool may_stop);
 
 /*
+ * Tell the child of `node`, which passes all rows on, how many it is asked for at most, as core's
+ * Limit would if it saw through the node: a Sort keeps no more than that.  Before the child
+ * begins, and before it begins anew.
+ */
+extern void anago_consumer_bound_child(PlanState *node);
+
+/*
  * Does the caller of the query that is being run fetch values that are stored outside
  * of their rows, for all rows that it is given?
  */
