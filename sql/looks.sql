@@ -104,7 +104,8 @@ select key, looks_in('select c.id, x.* from (select *, row(id, grp)::pair as pai
 		lateral (select * from o where name = ' || key || ' order by day limit 3) x') as looks
 	from unnest(array['c.name', 'case when c.color = ''red'' then c.name end', 'c.color::text', 'case when c.color = any(''{red,blue}'') then c.name end',
 		'to_json(c.color) #>> ''{}''', 'case when c.pair = ''(1,2)''::pair then c.name end', 'c.pair::text', 'case when c.colors = ''{red}'' then c.name end',
-		'case when c.row = row(''red''::color, 1) then c.name end', 'table_to_xml(c.id, true, true, '''')::text']) with ordinality k(key, n) order by n;
+		'case when c.row = row(''red''::color, 1) then c.name end', 'table_to_xml(c.id, true, true, '''')::text',
+		'pg_get_viewdef(c.id::oid)', 'case when satisfies_hash_partition(c.id::oid, 2, 1, c.id) then c.name end']) with ordinality k(key, n) order by n;
 -- an error in one would leave its function's owner as the user
 create role looks_owner;
 create or replace function own_json(c color) returns json language plpgsql stable security definer as $$ begin

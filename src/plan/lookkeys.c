@@ -20,6 +20,7 @@
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "parser/parsetree.h"
+#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/relcache.h"
@@ -44,10 +45,37 @@ typedef struct KeyCxt
 	const List *tlist;			/* what INDEX_VAR means in it, or NIL */
 } KeyCxt;
 
+/*
+ * Built-in functions that are told by an argument what to call (conditions of a domain, functions
+ * by which partitions are told apart), or run queries for what they show.
+ */
+static bool
+calls_what_is_named(Oid function)
+{
+	switch (function)
+	{
+		case F_PG_GET_RULEDEF_OID:
+		case F_PG_GET_RULEDEF_OID_BOOL:
+		case F_PG_GET_VIEWDEF_OID:
+		case F_PG_GET_VIEWDEF_OID_BOOL:
+		case F_PG_GET_VIEWDEF_OID_INT4:
+		case F_PG_GET_VIEWDEF_TEXT:
+		case F_PG_GET_VIEWDEF_TEXT_BOOL:
+#ifdef F_PG_INPUT_IS_VALID
+		case F_PG_INPUT_IS_VALID:
+		case F_PG_INPUT_ERROR_INFO:
+#endif
+		case F_SATISFIES_HASH_PARTITION:
+			return true;
+		default:
+			return false;
+	}
+}
+
 static bool
 is_not_plain(Oid function, void *context)
 {
-	return function >= FirstNormalObjectId ||
+	return function >= FirstNormalObjectId || calls_what_is_named(function) ||
 		func_volatile(function) == PROVOLATILE_VOLATILE;
 }
 
