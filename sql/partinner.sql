@@ -174,6 +174,23 @@ commit;
 execute early(5000);
 execute early(null);
 deallocate early;
+-- also where partitions of these are left out for each row
+prepare early(int) as select count(*), sum(pe.v) from po join pe on pe.k = po.k and pe.t = 't' || po.n % 3 and pe.at > $1 where po.n < 5;
+execute early(650);
+begin;
+execute early(650);
+select relation::regclass from pg_locks join pg_class k on k.oid = relation
+	where pid = pg_backend_pid() and relkind = 'i' and relname ~ '^pe' order by 1;
+commit;
+set anago.enable = off;
+execute early(650);
+deallocate early;
+prepare early(int) as select count(*), sum(pe.v) from po join pe on pe.k = po.k and pe.t = 't' || po.n % 3 and pe.at > $1 where po.n < 5;
+execute early(650);
+set anago.enable = on;
+deallocate early;
+select anago_same_prepared($$select g, (select count(*) from po join pe on pe.k = po.k and pe.t = 't' || po.n % 3 and pe.at < $1 where po.n = g) from generate_series(1, 4) g$$,
+	'int', '250', '0', 'null', '5000');
 select anago_same_prepared('select g, (select count(*) from po join pe on pe.k = po.k and pe.at < $1 where po.n = g) from generate_series(1, 4) g',
 	'int', '250', '0', 'null', '5000');
 select anago_same_prepared('select * from po left join pe on pe.k = po.k and pe.at between $1 and $2 where po.n = 3', 'int, int', '10, 20', '950, 970', '20, 10');

@@ -187,13 +187,14 @@ anago_pruner_create(AnagoPipeline *pipeline, const AnagoStepDesc *step)
 
 /* --- find --- */
 
+/* any_row: of a level that tells rows apart, all that it has. */
 static void
-find_in_level(AnagoPruner *pruner, Level *level)
+find_in_level(AnagoPruner *pruner, Level *level, bool any_row)
 {
 	Bitmapset  *partitions;
 	int			which = -1;
 
-	if (level->steps == NIL)
+	if (level->steps == NIL || (any_row && level->desc->per_row))
 		partitions = level->nparts == 0 ? NULL : bms_add_range(NULL, 0, level->nparts - 1);
 	else
 		partitions = get_matching_partitions(&level->context, level->steps);
@@ -202,26 +203,39 @@ find_in_level(AnagoPruner *pruner, Level *level)
 		if (level->members[which] >= 0)
 			pruner->found = add_arms(pruner, pruner->found, level->members[which]);
 		else if (level->levels[which] >= 0)
-			find_in_level(pruner, &pruner->levels[level->levels[which]]);
+			find_in_level(pruner, &pruner->levels[level->levels[which]], any_row);
 	}
 }
 
-const Bitmapset *
-anago_pruner_find(AnagoPruner *pruner)
+static void
+find_in_levels(AnagoPruner *pruner, bool any_row)
 {
 	MemoryContext old;
 
-	if (pruner->nlevels == 0)
-		return pruner->others;
-	if (pruner->known && !pruner->per_row)
-		return pruner->found;
 	MemoryContextReset(pruner->memory);
 	old = MemoryContextSwitchTo(pruner->memory);
 	pruner->found = bms_copy(pruner->others);
 	for (int i = 0; i < pruner->nlevels; i++)
 		if (pruner->levels[i].desc->is_root)
-			find_in_level(pruner, &pruner->levels[i]);
+			find_in_level(pruner, &pruner->levels[i], any_row);
 	MemoryContextSwitchTo(old);
+}
+
+const Bitmapset *
+anago_pruner_find(AnagoPruner *pruner)
+{
+	if (pruner->nlevels == 0)
+		return pruner->others;
+	if (!pruner->known || pruner->per_row)
+		find_in_levels(pruner, false);
+	pruner->known = true;
+	return pruner->found;
+}
+
+const Bitmapset *
+anago_pruner_find_for_any(AnagoPruner *pruner)
+{
+	find_in_levels(pruner, true);
 	pruner->known = true;
 	return pruner->found;
 }

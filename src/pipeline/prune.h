@@ -29,6 +29,9 @@ extern AnagoPruner *anago_pruner_create(AnagoPipeline *pipeline,
  */
 extern const Bitmapset *anago_pruner_find(AnagoPruner *pruner);
 
+/* The same for whatever row, as far as that is known before there is one. */
+extern const Bitmapset *anago_pruner_find_for_any(AnagoPruner *pruner);
+
 /* Parameters may have changed. */
 extern void anago_pruner_rescan(AnagoPruner *pruner);
 

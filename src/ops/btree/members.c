@@ -34,22 +34,14 @@ struct AnagoMembers
 								 * can match */
 };
 
-/*
- * The members that stock would find at the start, where no row tells more: those that an
- * Append of its own comes to.  Others are not opened.
- */
-static const Bitmapset *
-find_at_start(AnagoMembers *members)
+/* Do levels of the hierarchy leave any out before there is a row? */
+static bool
+may_leave_out(const AnagoPruneDesc *prune)
 {
-	const AnagoPruneDesc *prune = &members->desc->prune;
-
 	for (int i = 0; i < prune->nlevels; i++)
-		if (prune->levels[i].per_row)
-			return NULL;
-	if (prune->nlevels == 0)
-		return NULL;
-	members->pruner = anago_pruner_create(members->op->pipeline, members->desc);
-	return anago_pruner_find(members->pruner);
+		if (!prune->levels[i].per_row && prune->levels[i].steps != NIL)
+			return true;
+	return false;
 }
 
 /*
@@ -62,14 +54,18 @@ hold_relations(AnagoMembers *members)
 {
 	EState	   *estate = members->op->pipeline->estate;
 	const AnagoStepDesc *desc = members->desc;
-	const Bitmapset *found;
+	const Bitmapset *found = NULL;
 
 	for (int i = 0; i < desc->prune.nlevels; i++)
 		(void) anago_open_range_table_relation(estate, desc->prune.levels[i].relid);
 	members->indexes = palloc0(sizeof(Relation) * desc->nmembers);
 	if (members->op->pipeline->looks)
 		return;
-	found = find_at_start(members);
+	if (may_leave_out(&desc->prune))
+	{
+		members->pruner = anago_pruner_create(members->op->pipeline, desc);
+		found = anago_pruner_find_for_any(members->pruner);
+	}
 	for (int i = 0; i < desc->nmembers; i++)
 	{
 		if (members->pruner != NULL && !bms_is_member(i, found))
