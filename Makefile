@@ -14,7 +14,7 @@ OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c src/*/*/*.c)))
 # Order matters only for the first, which creates what the others use.
 REGRESS = setup scan inorder order bounds lists join param partition security explain settings cursor \
 	stats dml locking corner ahead looks firsts pruned changes routed moved ownindexes merges cascades toast parallel merged \
-	columns onetime placeholder rowcmp memory demand partinner lateral turn skip dive risk operators disjunction arms why rival lefton near device resources
+	columns onetime placeholder rowcmp memory demand partinner lateral turn skip dive risk operators disjunction arms why rival repeats lefton near device resources
 REGRESS_OPTS = --load-extension=anago
 ISOLATION = $(patsubst specs/%.spec,%,$(sort $(wildcard specs/*.spec)))
 ISOLATION_OPTS = --load-extension=anago

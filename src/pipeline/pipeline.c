@@ -22,6 +22,7 @@
 #include "access/xact.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
+#include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
@@ -144,6 +145,20 @@ begin_ops(AnagoPipeline *pipeline, const AnagoPipelineDesc *desc, int eflags)
 			op->kind->begin(op, desc, eflags);
 }
 
+/*
+ * EXPLAIN shows below a node the subqueries that its expressions have, which it is
+ * told of when they are initialized.
+ */
+static void
+begin_subplans(PlanState *ps, const AnagoStepDesc *step)
+{
+	for (int i = 0; i < ANAGO_EXPRS_COUNT; i++)
+		if (i != ANAGO_EXPRS_SHOW_COND && contain_subplans((Node *) step->exprs[i]))
+			(void) ExecInitExprList(step->exprs[i], ps);
+	for (int i = 0; i < step->nmembers; i++)
+		begin_subplans(ps, &step->members[i]);
+}
+
 AnagoPipeline *
 anago_pipeline_begin(PlanState *ps, const AnagoPipelineDesc *desc,
 					 PlanState *child, TupleTableSlot *wide, int eflags)
@@ -174,7 +189,11 @@ anago_pipeline_begin(PlanState *ps, const AnagoPipelineDesc *desc,
 	}
 	begin_ops(pipeline, desc, eflags);
 	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
+	{
+		for (int i = 0; i < desc->nsteps; i++)
+			begin_subplans(ps, &desc->steps[i]);
 		return pipeline;
+	}
 
 	pipeline->gate = ExecInitQual(desc->gate, ps);
 	pipeline->use_dead_hints = !TransactionStartedDuringRecovery();

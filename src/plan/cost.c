@@ -186,7 +186,7 @@ probes_of(PlannerInfo *root, const AnagoPathStep *step, const NestPath *nest)
 	Cost		inner = anago_step_inner(step)->total_cost;
 	AnagoProbesCost cost;
 
-	cost.naps = 0;
+	cost.naps = cost.repeated = 0;
 	cost.loops = cost.whole = Max(outer->rows, 1.0);
 	cost.beaten = anago_hash_beats(nest) ||
 		anago_is_beaten(&nest->jpath.path, nest->jpath.path.parent->pathlist);
@@ -201,6 +201,28 @@ probes_of(PlannerInfo *root, const AnagoPathStep *step, const NestPath *nest)
 	cost.io = cost.whole * anago_step_io(root, step);
 	cost.in_order = anago_pages_in_order(root, step, outer);
 	return cost;
+}
+
+/*
+ * The price of such probes.  Evaluations of subqueries that come again are taken off, unless
+ * core has a cheaper join for the same work.
+ */
+static AnagoPrice
+price_of_join(PlannerInfo *root, AnagoPathStep *step, const NestPath *nest,
+			  AnagoProbesCost *cost, double own_loops, Cost setup, SpecialJoinInfo *sjinfo)
+{
+	double		entries = step->several ? 0 : anago_tuples_fetched(step->ipath);
+	AnagoPrice	price;
+
+	cost->repeated = anago_repeated(root, step, cost->whole, entries);
+	price = anago_price_step(root, step, cost, own_loops, setup, sjinfo);
+	if (cost->repeated <= 0 ||
+		anago_wins_without_subplans(root, step, nest, sjinfo,
+									nest->jpath.outerjoinpath->total_cost + price.ours,
+									cost->whole * entries, cost->repeated))
+		return price;
+	cost->repeated = 0;
+	return anago_price_step(root, step, cost, own_loops, setup, sjinfo);
 }
 
 /*
@@ -233,7 +255,7 @@ anago_cost_join(PlannerInfo *root, AnagoPath *apath, const NestPath *nest,
 	setup = apath->source != outer ?
 		-Min(outer_rows * cpu_operator_cost, Max(cost.probes - cost.io, 0)) :
 		ANAGO_SETUP_PAGES * random_page;
-	price = anago_price_step(root, step, &cost, own_loops, setup, sjinfo);
+	price = price_of_join(root, step, nest, &cost, own_loops, setup, sjinfo);
 
 	path->rows = stock->rows;
 	anago_copy_disabled_nodes(path, stock);

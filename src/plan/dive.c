@@ -260,7 +260,8 @@ anago_no_facts(void)
 {
 	AnagoStepFacts *facts = palloc0(sizeof(AnagoStepFacts));
 
-	facts->io = facts->filter = facts->cold = facts->join_ratio = ANAGO_NOT_LOOKED_UP;
+	facts->io = facts->filter = facts->cold = facts->join_ratio = facts->repeated =
+		ANAGO_NOT_LOOKED_UP;
 	return facts;
 }
 

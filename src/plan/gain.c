@@ -209,7 +209,7 @@ probes_cost_less(PlannerInfo *root, const AnagoPathStep *step, double loops)
 bool
 anago_step_may_gain(PlannerInfo *root, const AnagoPathStep *step, double loops)
 {
-	if (anago_step_waits(root, step))
+	if (anago_step_waits(root, step) || anago_step_repeats(root, step))
 		return true;
 	return step->several ? step->has_arms :
 		probes_cost_less(root, step, Max(loops, 1.0));

@@ -143,6 +143,12 @@ probe_io(const IndexPath *ipath, Cost filter)
 								 ipath->path.rows));
 }
 
+Cost
+anago_index_path_io(PlannerInfo *root, const IndexPath *ipath)
+{
+	return probe_io(ipath, filter_cost(root, ipath));
+}
+
 /* Of the rows, those for which the table must be visited. */
 double
 anago_part_visited(const IndexPath *ipath)
@@ -300,7 +306,7 @@ anago_step_io(PlannerInfo *root, const AnagoPathStep *step)
 	{
 		facts->io = 0;
 		foreach(lc, step->members)
-			facts->io += probe_io(lfirst(lc), filter_cost(root, lfirst(lc)));
+			facts->io += anago_index_path_io(root, lfirst(lc));
 	}
 	return facts->io;
 }
@@ -349,8 +355,7 @@ probed_pages(PlannerInfo *root, const AnagoPathStep *step,
 		sum.saved = -cost->whole * Max(more_than_core(step), 0);
 	foreach(lc, step->members)
 		add_table(lfirst(lc),
-				  cost->whole * probe_io(lfirst(lc), filter_cost(root, lfirst(lc))),
-				  cold, &sum);
+				  cost->whole * anago_index_path_io(root, lfirst(lc)), cold, &sum);
 	return sum;
 }
 
@@ -386,21 +391,22 @@ price_step(PlannerInfo *root, const AnagoPathStep *step,
 	const AnagoProbesCost *cost = &own;
 	ProbedPages pages = probed_pages(root, step, cost, step->cold);
 	Cost		saved = pages.saved - setup;
+	Cost		probes = cost->probes - cost->repeated;
 	AnagoPrice	price;
 
 	price.core = core->probes;
-	price.shared = Max(cost->probes - cost->io + Min(setup, 0), 0) + pages.work;
+	price.shared = Max(probes - cost->io + Min(setup, 0), 0) + pages.work;
 	price.resident = pages.resident;
 	if (cost->naps > 0)
-		saved = Max(saved, cost->probes * cost->naps - setup);
+		saved = Max(saved, probes * cost->naps - setup);
 	if (is_soon_cached(step, cost->loops) || cost->naps > 0)
 	{
 		/* There is little to wait for: processes share it all, as in core. */
-		saved = Min(saved, cost->probes * Max(ANAGO_TOKEN, cost->naps));
-		price.shared = cost->probes - saved;
+		saved = Min(saved, probes * Max(ANAGO_TOKEN, cost->naps));
+		price.shared = probes - saved;
 		price.resident = resident_of_probes(root, step, cost);
 	}
-	price.ours = cost->probes - saved;
+	price.ours = probes - saved;
 	return price;
 }
 
@@ -459,6 +465,7 @@ dived_step(PlannerInfo *root, const AnagoPathStep *step,
 		/* descents, and the join's conditions */
 		(core->probes - core->whole *
 		 (ipath->path.total_cost - ipath->path.startup_cost)) * loops / core->loops;
+	cost.repeated = core->repeated > 0 ? anago_repeated(root, step, cost.whole, entries) : 0;
 	return cost;
 }
 
@@ -489,7 +496,9 @@ risk_of_step(PlannerInfo *root, const AnagoPathStep *step,
 		expected = price_of_loops(root, step, core, own_loops, setup);
 	return anago_price_of_risk(expected,
 							   price_of_loops(root, step, core, feared, setup),
-							   (feared - own_loops) * anago_hashed_row_cost());
+							   (feared - own_loops) * anago_hashed_row_cost() +
+							   anago_evaluated(root, step, feared - own_loops,
+											   dived_entries(step)));
 }
 
 AnagoPrice

@@ -33,6 +33,8 @@ typedef struct AnagoProbesCost
 								 * ones that cost as much */
 	Cost		probes;
 	Cost		io;
+	Cost		repeated;		/* of probes, what correlated subqueries do not take
+								 * that come again (repeats.c) */
 	double		naps;			/* of probes, the share that naps save (naps.c); 0:
 								 * what is waited for is on the device */
 	double		in_order;		/* 0 to 1: of those pages, the share that follow each
@@ -86,7 +88,26 @@ extern AnagoPrice anago_price_step(PlannerInfo *root, AnagoPathStep *step,
 								   const AnagoProbesCost *core, double own_loops,
 								   Cost setup, SpecialJoinInfo *sjinfo);
 
-/* ---- shared by price.c, scanprice.c and gain.c ---- */
+/* repeats.c: have probes of that step correlated subqueries that come again? */
+extern bool anago_step_repeats(PlannerInfo *root, const AnagoPathStep *step);
+
+/* What core charges too much for these, if so many probes find so many entries each. */
+extern Cost anago_repeated(PlannerInfo *root, const AnagoPathStep *step, double probes,
+						   double entries);
+
+/* What these take, the first ones included. */
+extern Cost anago_evaluated(PlannerInfo *root, const AnagoPathStep *step, double probes,
+							double entries);
+
+/*
+ * Is a join that costs `ours`, less `repeated` already, cheaper than all of core's for
+ * it if no subquery is counted, neither in ours, which has so many evaluations, nor in theirs?
+ */
+extern bool anago_wins_without_subplans(PlannerInfo *root, const AnagoPathStep *step,
+										const NestPath *nest, SpecialJoinInfo *sjinfo,
+										Cost ours, double evaluations, Cost repeated);
+
+/* ---- shared by price.c, scanprice.c, repeats.c and gain.c ---- */
 
 /* Of core's index path: tuples, CPU share of its run cost for so many. */
 extern double anago_tuples_fetched(const IndexPath *ipath);
@@ -99,6 +120,9 @@ extern Cost anago_cpu_of(PlannerInfo *root, const AnagoPathStep *step, double tu
  */
 extern Cost anago_probe_io(PlannerInfo *root, const IndexPath *ipath, double loops,
 						   double entries, double blocks);
+
+/* Core's charge for the pages of one scan of that index path. */
+extern Cost anago_index_path_io(PlannerInfo *root, const IndexPath *ipath);
 
 /* Of the rows, those for which the table must be visited. */
 extern double anago_part_visited(const IndexPath *ipath);

@@ -1,0 +1,50 @@
+-- Correlated subqueries in a join's filter, evaluated again for the same values
+-- (src/plan/repeats.c).  Plans are chosen by cost.
+load 'anago';
+create table rp_parts (id int primary key, brand int, note text) with (autovacuum_enabled = off);
+create table rp_items (part int, quantity int, sort int, note text) with (autovacuum_enabled = off);
+insert into rp_parts select g, g % 800, repeat('p', 80) from generate_series(0, 3999) g;
+insert into rp_items select g * 7919 % 4000, g::bigint * 48271 % 1009 % 50, g % 10, repeat('i', 100) from generate_series(0, 119999) g;
+create index rp_items_part on rp_items (part);
+vacuum analyze rp_parts, rp_items;
+set max_parallel_workers_per_gather = 0;
+set enable_memoize = off;
+
+-- of five parts the items below the part's average: core counts the subquery once in
+-- a hash join, which scans all items, and for each row in a nested loop
+create view rp_below as select p.id, i.quantity from rp_parts p join rp_items i on i.part = p.id
+	where p.brand = 7 and i.quantity < (select 0.4 * avg(s.quantity) from rp_items s where s.part = p.id);
+set anago.enable = off;
+explain (costs off) select * from rp_below;
+select count(*), sum(quantity), sum(id) from rp_below;
+set anago.enable = on;
+explain (costs off) select * from rp_below;
+select count(*), sum(quantity), sum(id) from rp_below;
+select * from anago_same('select * from rp_below');
+
+-- also where pages have to be waited for
+set anago.residency = off;
+explain (costs off) select * from rp_below;
+select * from anago_same('select * from rp_below');
+reset anago.residency;
+
+-- what all parts want is read in one scan, whatever the subquery takes
+explain (costs off) select count(*) from rp_parts p join rp_items i on i.part = p.id
+	where i.quantity < (select 0.4 * avg(s.quantity) from rp_items s where s.part = p.id);
+
+-- for a value of the item's own each evaluation is another one
+explain (costs off) select count(*) from rp_parts p join rp_items i on i.part = p.id
+	where p.brand = 7 and i.quantity < (select 0.4 * avg(s.quantity) from rp_items s where s.part = p.id + i.sort);
+
+-- EXISTS, of which core has two plans; and a subquery in an outer join
+select * from anago_same('select p.id, i.quantity from rp_parts p join rp_items i on i.part = p.id
+	where p.brand = 7 and exists (select from rp_items s where s.part = p.id and s.quantity < i.quantity offset 0)');
+select * from anago_same('select p.id, i.quantity from rp_parts p left join rp_items i on i.part = p.id
+	and i.quantity < (select 0.1 * avg(s.quantity) from rp_items s where s.part = p.id) where p.brand = 7');
+
+-- an error in it is the query's
+select count(*) from rp_parts p join rp_items i on i.part = p.id
+	where p.brand = 7 and i.quantity < (select 1 / (count(*) - 30) from rp_items s where s.part = p.id);
+
+drop view rp_below;
+drop table rp_parts, rp_items;
