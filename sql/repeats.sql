@@ -46,5 +46,42 @@ select * from anago_same('select p.id, i.quantity from rp_parts p left join rp_i
 select count(*) from rp_parts p join rp_items i on i.part = p.id
 	where p.brand = 7 and i.quantity < (select 1 / (count(*) - 30) from rp_items s where s.part = p.id);
 
-drop view rp_below;
-drop table rp_parts, rp_items;
+
+-- what the subquery reads is read ahead of it: it is tested above the join
+create table rp_sales (part int, month int, amount int, note text) with (autovacuum_enabled = off);
+insert into rp_sales select g * 4799 % 4000, g % 12, g % 100, repeat('s', 100) from generate_series(0, 39999) g;
+create index rp_sales_part on rp_sales (part);
+vacuum analyze rp_sales;
+set anago.residency = off;
+set anago.io_gain = 4;
+create view rp_much as select p.id, i.sort, i.note from rp_parts p join rp_items i on i.part = p.id
+	where p.brand < 40 and i.sort < 5 and i.quantity > (select 0.02 * sum(s.amount) from rp_sales s where s.part = i.part and s.month = i.sort)
+	and i.note is not null;
+explain (costs off) select id, sort from rp_much;
+select * from anago_same('select id, sort from rp_much');
+select anago_looks('select count(*) from rp_much') as of_count, anago_looks('select id from rp_much limit 2') as of_some;
+set anago.ahead = off;
+select anago_looks('select id, sort from rp_much');
+select * from anago_same('select id, sort from rp_much');
+reset anago.ahead;
+-- an error in it is the query's
+select count(*) from rp_parts p join rp_items i on i.part = p.id
+	where p.brand < 40 and i.quantity > (select 1 / (count(*) - 10) from rp_sales s where s.part = i.part);
+
+-- not where the subquery says which row of a unique index is the only one, nor in an outer join or a semijoin
+create table rp_firsts (part int, month int, note text, primary key (part, month)) with (autovacuum_enabled = off);
+insert into rp_firsts select g / 12, g % 12, repeat('f', 100) from generate_series(0, 47999) g;
+vacuum analyze rp_firsts;
+set enable_hashjoin = off;
+set enable_mergejoin = off;
+select anago_looks(q), same.* from (values
+	('select p.id, f.month, f.note from rp_parts p join rp_firsts f on f.part = p.id
+		and f.month = (select min(s.month) from rp_sales s where s.part = p.id and s.amount > 50) where p.brand < 40'),
+	('select p.id, i.sort from rp_parts p left join rp_items i on i.part = p.id
+		and i.quantity > (select 0.02 * sum(s.amount) from rp_sales s where s.part = i.part and s.month = i.sort) where p.brand < 40'),
+	('select p.id from rp_parts p where p.brand < 40 and exists (select from rp_items i where i.part = p.id
+		and i.quantity > (select 0.02 * sum(s.amount) from rp_sales s where s.part = i.part and s.month = i.sort))')) v (q),
+	anago_same(q) same;
+
+drop view rp_below, rp_much;
+drop table rp_parts, rp_items, rp_sales, rp_firsts;

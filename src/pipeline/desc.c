@@ -248,17 +248,22 @@ anago_desc_is_rechecked(const CustomScan *cscan)
 	return list_nth_int(linitial(cscan->custom_private), NUMBER_RECHECKED) != 0;
 }
 
-/* A scan has one step, and behind its expressions the one-time conditions. */
+/*
+ * Behind the steps' expressions are the one-time conditions.  A match that the last step's
+ * filter lets by must be a row, so that one can be tested of rows as well.
+ */
 List **
 anago_desc_filter(CustomScan *cscan)
 {
-	List	   *step = linitial(cscan->custom_exprs);
+	int			last = list_length(cscan->custom_exprs) - 2;
+	List	   *exprs = list_nth(cscan->custom_exprs, last);
+	const AnagoPipelineDesc *desc = anago_desc_read(cscan);
+	const AnagoStepDesc *step = &desc->steps[last];
 
-	if (list_length(cscan->custom_exprs) != 2 ||
-		(cscan->custom_plans != NIL && !anago_desc_is_rechecked(cscan)) ||
-		list_nth(step, EXPRS_MEMBERS) != NIL)
+	if (desc->looks || step->nmembers > 0 || step->jointype != JOIN_INNER ||
+		step->inner_unique || step->exprs[ANAGO_EXPRS_JOIN] != NIL)
 		return NULL;
-	return (List **) &lfirst(list_nth_cell(step, ANAGO_EXPRS_FILTER));
+	return (List **) &lfirst(list_nth_cell(exprs, ANAGO_EXPRS_FILTER));
 }
 
 static void

@@ -357,8 +357,8 @@ extern void anago_desc_write(CustomScan *cscan, const AnagoPipelineDesc *desc,
 extern bool anago_desc_is_rechecked(const CustomScan *cscan);
 
 /*
- * Where a finished node that scans one table by one index has its filter; NULL: it
- * is no such node.
+ * Where a finished node has the filter of its last step, if that is an inner join, or a scan, by
+ * one index, and no condition is tested behind the filter; else NULL.
  */
 extern List **anago_desc_filter(CustomScan *cscan);
 

@@ -17,7 +17,7 @@
  * subquery on, so that their order stays as it is: what hides rows from what
  * might leak them comes first.
  *
- * An AnagoScan has its filter in its step.  Without the subqueries it reads its pages in
+ * An AnagoScan has its filter in its step, an AnagoJoin in its last one.  Without the subqueries it reads its pages in
  * any order all the same, and what these read is read ahead: a bitmap scan of core's, which
  * comes to its rows in the order of the table, would have the kernel do that where
  * the subqueries' keys are in the same order.
