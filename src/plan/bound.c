@@ -81,11 +81,11 @@ most_saved(PlannerInfo *root, const AnagoPathStep *step, bool other_probes)
 		(1.0 - anago_least_share(anago_step_inner(step)->parent));
 }
 
-/* Of a probe, what correlated subqueries may be found not to take. */
+/* Of one of so many probes, what correlated subqueries may be found not to take. */
 static Cost
-most_repeated(PlannerInfo *root, const AnagoPathStep *step)
+most_repeated(PlannerInfo *root, const AnagoPathStep *step, double rows)
 {
-	return anago_repeated(root, step, 1.0, anago_tuples_fetched(step->ipath));
+	return anago_repeated(root, step, rows, anago_tuples_fetched(step->ipath)) / rows;
 }
 
 /* What one of so many probes costs at least, as core sees its matches. */
@@ -104,7 +104,7 @@ least_probe(PlannerInfo *root, const AnagoPathStep *step, double rows,
 	run *= least_part(inner, rows, jointype, extra, &joined);
 	probe = inner->startup_cost + run + joined * inner->rows * cpu_tuple_cost;
 	saved = most_saved(root, step, other_probes) *
-		Min(probe / Max(inner->total_cost, DBL_MIN), 1.0) + most_repeated(root, step);
+		Min(probe / Max(inner->total_cost, DBL_MIN), 1.0) + most_repeated(root, step, rows);
 	return Max(probe - saved, 0);
 }
 

@@ -204,7 +204,7 @@ probes_of(PlannerInfo *root, const AnagoPathStep *step, const NestPath *nest)
 }
 
 /*
- * The price of such probes.  Evaluations of subqueries that come again are taken off, unless
+ * The price of such probes.  What subqueries that come again do not take is taken off, unless
  * core has a cheaper join for the same work.
  */
 static AnagoPrice
@@ -219,7 +219,7 @@ price_of_join(PlannerInfo *root, AnagoPathStep *step, const NestPath *nest,
 	if (cost->repeated <= 0 ||
 		anago_wins_without_subplans(root, step, nest, sjinfo,
 									nest->jpath.outerjoinpath->total_cost + price.ours,
-									cost->whole * entries, cost->repeated))
+									cost->whole, entries))
 		return price;
 	cost->repeated = 0;
 	return anago_price_step(root, step, cost, own_loops, setup, sjinfo);

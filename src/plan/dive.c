@@ -260,7 +260,7 @@ anago_no_facts(void)
 {
 	AnagoStepFacts *facts = palloc0(sizeof(AnagoStepFacts));
 
-	facts->io = facts->filter = facts->cold = facts->join_ratio = facts->repeated =
+	facts->io = facts->filter = facts->cold = facts->join_ratio = facts->evaluated =
 		ANAGO_NOT_LOOKED_UP;
 	return facts;
 }

@@ -37,9 +37,8 @@ typedef struct AnagoStepFacts
 	Cost		io;				/* core's charge for the pages of one probe */
 	Cost		filter;			/* of a tuple: conditions that the index does not
 								 * check */
-	Cost		evaluated;		/* of a tuple: correlated subqueries of other tables' values, */
-	Cost		repeated;		/* and what these do not take if they come again with
-								 * the same values (repeats.c) */
+	Cost		evaluated;		/* of a tuple: correlated subqueries of other tables'
+								 * values (repeats.c) */
 	double		cold;			/* of its pages, the share that is not cached */
 	bool		dived;
 	AnagoDive	dive;			/* but for join_ratio */

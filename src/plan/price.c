@@ -244,6 +244,14 @@ waits_of_step(const IndexPath *ipath, Cost io)
 	return Min(io, pages * random_page);
 }
 
+bool
+anago_soon_cached(double pages, double probes)
+{
+	return pages <= Min(NBuffers * ANAGO_SMALL_SHARE, ANAGO_SMALL_PAGES) ||
+		(pages <= NBuffers * ANAGO_CACHED_SHARE &&
+		 probes >= pages * ANAGO_MANY_VISITS);
+}
+
 /*
  * Will all pages that so many probes want soon be cached, if they are not?
  * Those of all tables count together.
@@ -266,9 +274,7 @@ is_soon_cached(const AnagoPathStep *step, double probes)
 			pages += ipath->path.parent->pages;
 		last = ipath->path.parent;
 	}
-	return pages <= Min(NBuffers * ANAGO_SMALL_SHARE, ANAGO_SMALL_PAGES) ||
-		(pages <= NBuffers * ANAGO_CACHED_SHARE &&
-		 probes >= pages * ANAGO_MANY_VISITS);
+	return anago_soon_cached(pages, probes);
 }
 
 /* What becomes of core's charge for the pages of all probes of a step. */

@@ -88,24 +88,28 @@ extern AnagoPrice anago_price_step(PlannerInfo *root, AnagoPathStep *step,
 								   const AnagoProbesCost *core, double own_loops,
 								   Cost setup, SpecialJoinInfo *sjinfo);
 
-/* repeats.c: have probes of that step correlated subqueries that come again? */
+/* Will all of so many pages soon be cached, if they are not, where as many probes come to them? */
+extern bool anago_soon_cached(double pages, double probes);
+
+/* repeats.c: have rows that a probe of that step finds correlated subqueries in common? */
 extern bool anago_step_repeats(PlannerInfo *root, const AnagoPathStep *step);
 
-/* What core charges too much for these, if so many probes find so many entries each. */
+/* What core charges too much for these, if so many probes find so many entries each, */
 extern Cost anago_repeated(PlannerInfo *root, const AnagoPathStep *step, double probes,
 						   double entries);
 
-/* What these take, the first ones included. */
+/* and what they take. */
 extern Cost anago_evaluated(PlannerInfo *root, const AnagoPathStep *step, double probes,
 							double entries);
 
 /*
- * Is a join that costs `ours`, less `repeated` already, cheaper than all of core's for
- * it if no subquery is counted, neither in ours, which has so many evaluations, nor in theirs?
+ * Is a join that costs `ours`, which has so many probes for so many entries and in which
+ * anago_repeated() is not counted, cheaper than all of core's for it if no such subquery is counted,
+ * in ours and in theirs?
  */
 extern bool anago_wins_without_subplans(PlannerInfo *root, const AnagoPathStep *step,
 										const NestPath *nest, SpecialJoinInfo *sjinfo,
-										Cost ours, double evaluations, Cost repeated);
+										Cost ours, double probes, double entries);
 
 /* ---- shared by price.c, scanprice.c, repeats.c and gain.c ---- */
 

@@ -7,13 +7,14 @@
  *		 where l_quantity < (select avg(l_quantity) from lineitem where l_partkey = p_partkey)
  *
  * Core's price of a nested loop, which ours is made of, has the subquery evaluated for each row
- * that the inner side's index finds, and has it read its pages each time.  Of the rows of one
- * probe all but the first find these pages in shared buffers, as they were read a moment ago.
- * They are taken off: evaluations that come again cost their CPU time.
+ * that the inner side's index finds, and has it read its pages each time.  But of the rows of one
+ * probe all but the first find these pages in shared buffers, as they were read a moment
+ * ago; and small tables are cached soon, whatever the values are.  So an evaluation for a probe's first row is
+ * priced without the pages of such tables, and the others without any pages.
  *
  * A hash join evaluates the same subquery for the same rows, and core may or may not
- * charge for it: behind an inner side that is unique it counts only rows that pass the
- * condition, and these less the square of that.  (TPC-H Q17 at scale 1: ten of 6,000, and a scan of all of
+ * charge for it: behind an inner side that is unique it counts rows that pass the
+ * condition, and far too few.  (TPC-H Q17 at scale 1: ten of 6,000, and a scan of all of
  * lineitem was preferred to 199 probes.)  So that the two are compared for what they differ in,
  * nothing is taken off unless ours is the cheaper one without any evaluation.
  *
@@ -24,6 +25,7 @@
 #include <math.h>
 
 #include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
@@ -31,21 +33,34 @@
 
 #include "plan/price.h"
 
-/* --- what an evaluation costs if it finds its pages --- */
+/* --- what an evaluation costs if it finds pages --- */
 
-static Cost cached_cost(PlannerInfo *root, const Path *path);
+/* How often something is run that finds all of its pages. */
+#define AGAIN		(-1.0)
+
+static Cost cached_cost(PlannerInfo *root, const Path *path, double times);
+
+/* One scan of an index and its table. */
+static Cost
+cached_scan(PlannerInfo *root, const IndexPath *ipath, Cost otherwise, double times)
+{
+	double		pages = (double) ipath->path.parent->pages + ipath->indexinfo->pages;
+
+	if (times != AGAIN && !anago_soon_cached(pages, times))
+		return otherwise;
+	return Min(ipath->path.total_cost - anago_index_path_io(root, ipath), otherwise);
+}
 
 static Cost
-cached_pipeline(PlannerInfo *root, const AnagoPath *path)
+cached_pipeline(PlannerInfo *root, const AnagoPath *path, double times)
 {
-	Cost		total = path->cpath.path.total_cost;
 	double		rows = 1.0;
 	Cost		cost = 0;
 	ListCell   *lc;
 
 	if (path->source != NULL)
 	{
-		cost = cached_cost(root, path->source);
+		cost = cached_cost(root, path->source, times);
 		rows = path->source->rows;
 	}
 	foreach(lc, path->steps)
@@ -54,84 +69,114 @@ cached_pipeline(PlannerInfo *root, const AnagoPath *path)
 		const IndexPath *ipath = step->ipath;
 
 		if (step->several != NULL)
-			return total;
-		cost += rows * (ipath->path.total_cost - anago_index_path_io(root, ipath));
+			return path->cpath.path.total_cost;
+		cost += rows * cached_scan(root, ipath, ipath->path.total_cost,
+								   times == AGAIN ? AGAIN : times * rows);
 		rows = clamp_row_est(rows * ipath->path.rows);
 	}
-	return Min(cost, total);
+	return cost;
+}
+
+static Cost
+cached_nestloop(PlannerInfo *root, const JoinPath *join, double times)
+{
+	const Path *outer = join->outerjoinpath;
+	const Path *inner = join->innerjoinpath;
+
+	return cached_cost(root, outer, times) + outer->rows *
+		(cached_cost(root, inner, times == AGAIN ? AGAIN : times * outer->rows) +
+		 cpu_tuple_cost * inner->rows);
 }
 
 /* Of a node that does its own work on the rows of another one. */
 static Cost
-cached_above(PlannerInfo *root, const Path *path, const Path *subpath)
+cached_above(PlannerInfo *root, const Path *path, const Path *subpath, double times)
 {
-	return Max(path->total_cost - subpath->total_cost, 0) + cached_cost(root, subpath);
+	return Max(path->total_cost - subpath->total_cost, 0) +
+		cached_cost(root, subpath, times);
 }
 
-/* What it costs to run that path once more; all of its cost where that is not known. */
 static Cost
-cached_cost(PlannerInfo *root, const Path *path)
+cached_hashjoin(PlannerInfo *root, const JoinPath *join, double times)
+{
+	const Path *outer = join->outerjoinpath;
+	const Path *inner = join->innerjoinpath;
+
+	return Max(join->path.total_cost - outer->total_cost - inner->total_cost, 0) +
+		cached_cost(root, outer, times) + cached_cost(root, inner, times);
+}
+
+/* What one of so many runs of that path costs; all of its cost where that is not known. */
+static Cost
+cached_cost(PlannerInfo *root, const Path *path, double times)
 {
 	Cost		cost = path->total_cost;
 
 	if (anago_is_path(path))
-		return cached_pipeline(root, (const AnagoPath *) path);
-	switch (nodeTag(path))
-	{
-		case T_IndexPath:
-			cost -= anago_index_path_io(root, (const IndexPath *) path);
-			break;
-		case T_BitmapHeapPath:
-			{
-				const Path *bitmap = ((const BitmapHeapPath *) path)->bitmapqual;
-
-				if (IsA(bitmap, IndexPath))
-					cost = bitmap->total_cost -
-						anago_index_path_io(root, (const IndexPath *) bitmap);
+		cost = cached_pipeline(root, (const AnagoPath *) path, times);
+	else
+		switch (nodeTag(path))
+		{
+			case T_IndexPath:
+				cost = cached_scan(root, (const IndexPath *) path, cost, times);
 				break;
-			}
-		case T_NestPath:
-			{
-				const JoinPath *join = (const JoinPath *) path;
+			case T_BitmapHeapPath:
+				{
+					const Path *bitmap = ((const BitmapHeapPath *) path)->bitmapqual;
 
-				cost = cached_cost(root, join->outerjoinpath) + join->outerjoinpath->rows *
-					(cached_cost(root, join->innerjoinpath) +
-					 cpu_tuple_cost * join->innerjoinpath->rows);
+					if (IsA(bitmap, IndexPath))
+						cost = cached_scan(root, (const IndexPath *) bitmap, cost, times);
+					break;
+				}
+			case T_NestPath:
+				cost = cached_nestloop(root, (const JoinPath *) path, times);
 				break;
-			}
-		case T_AggPath:
-			return cached_above(root, path, ((const AggPath *) path)->subpath);
-		case T_ProjectionPath:
-			return cached_above(root, path, ((const ProjectionPath *) path)->subpath);
-		default:
-			break;
-	}
+			case T_HashPath:
+				cost = cached_hashjoin(root, (const JoinPath *) path, times);
+				break;
+			case T_AggPath:
+				cost = cached_above(root, path, ((const AggPath *) path)->subpath, times);
+				break;
+			case T_ProjectionPath:
+				cost = cached_above(root, path, ((const ProjectionPath *) path)->subpath,
+									times);
+				break;
+			default:
+				break;
+		}
 	return Max(Min(cost, path->total_cost), 0);
 }
 
 /* The part of its cost, 0 to 1, that such a run of a subquery's plan takes. */
 static double
-cached_share(PlannerInfo *root, const SubPlan *subplan)
+cached_share(PlannerInfo *root, const SubPlan *subplan, double times)
 {
 	PlannerInfo *subroot = list_nth(root->glob->subroots, subplan->plan_id - 1);
 	const Path *path = fetch_upper_rel(subroot, UPPERREL_FINAL, NULL)->cheapest_total_path;
 
-	return path->total_cost > 0 ? cached_cost(subroot, path) / path->total_cost : 1.0;
+	return path->total_cost > 0 ?
+		cached_cost(subroot, path, times) / path->total_cost : 1.0;
 }
 
-/* --- which evaluations come again --- */
+/* --- which evaluations there are --- */
 
-typedef struct RepeatsCxt
+/*
+ * Of rows, the share that a condition lets by at least, by core's estimate, or it is a guess that
+ * few are left: joins above are planned for these, and take long if there are more.
+ */
+#define LEAST_LET_BY	0.1
+
+typedef struct SubplansCxt
 {
 	PlannerInfo *root;
 	Relids		own;			/* the step's table */
-	Cost		evaluated;		/* for a row of it */
-	Cost		repeated;		/* of that, what those that come again do not take */
-} RepeatsCxt;
+	double		times;
+	Cost		cost;			/* for a row of it */
+} SubplansCxt;
 
 /* Walker: subqueries whose values are all of other tables. */
 static bool
-add_subplans(Node *node, RepeatsCxt *cxt)
+add_subplans(Node *node, SubplansCxt *cxt)
 {
 	if (node == NULL || IsA(node, AlternativeSubPlan))
 		return false;
@@ -141,91 +186,105 @@ add_subplans(Node *node, RepeatsCxt *cxt)
 
 		if (subplan->parParam != NIL && !subplan->useHashTable &&
 			!bms_overlap(pull_varnos(cxt->root, (Node *) subplan->args), cxt->own))
-		{
-			cxt->evaluated += subplan->per_call_cost;
-			cxt->repeated += subplan->per_call_cost *
-				(1.0 - cached_share(cxt->root, subplan));
-		}
+			cxt->cost += subplan->per_call_cost *
+				(cxt->times == 0 ? 1.0 : cached_share(cxt->root, subplan, cxt->times));
 	}
 	return expression_tree_walker(node, add_subplans, cxt);
 }
 
-/* Those conditions of an index path that come from other tables' rows, and are its filter. */
-static void
-find_repeats(PlannerInfo *root, const IndexPath *ipath, AnagoStepFacts *facts)
+/*
+ * What those in a step's filter take for a row: by core's price (times 0), as one of so many, or
+ * AGAIN.  Conditions that have other tables' values are in its path's parameters.
+ */
+static Cost
+subplans_cost(PlannerInfo *root, const AnagoPathStep *step, double times)
 {
-	RepeatsCxt	cxt = {.root = root, .own = ipath->path.parent->relids};
+	const IndexPath *ipath = step->ipath;
+	SubplansCxt cxt = {.root = root,.own = ipath->path.parent->relids,.times = times};
 	ListCell   *lc;
 
-	if (root->glob->subplans != NIL && ipath->path.param_info != NULL)
-		foreach(lc, ipath->path.param_info->ppi_clauses)
-		{
-			RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
+	if (step->several != NULL || root->glob->subplans == NIL ||
+		ipath->path.param_info == NULL)
+		return 0;
+	foreach(lc, ipath->path.param_info->ppi_clauses)
+	{
+		RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
 
-			if (!is_redundant_with_indexclauses(rinfo, ipath->indexclauses))
-				(void) add_subplans((Node *) rinfo->clause, &cxt);
-		}
-	facts->evaluated = cxt.evaluated;
-	facts->repeated = cxt.repeated;
+		if (contain_subplans((Node *) rinfo->clause) &&
+			!is_redundant_with_indexclauses(rinfo, ipath->indexclauses) &&
+			clause_selectivity(root, (Node *) rinfo, 0, JOIN_INNER, NULL) >= LEAST_LET_BY)
+			(void) add_subplans((Node *) rinfo->clause, &cxt);
+	}
+	return cxt.cost;
 }
 
-static const AnagoStepFacts *
-facts_of(PlannerInfo *root, const AnagoPathStep *step)
+/* By core's price. */
+static Cost
+core_cost(PlannerInfo *root, const AnagoPathStep *step)
 {
-	if (step->facts->repeated < 0)
-		find_repeats(root, step->ipath, step->facts);
-	return step->facts;
+	if (step->facts->evaluated < 0)
+		step->facts->evaluated = subplans_cost(root, step, 0);
+	return step->facts->evaluated;
 }
 
 bool
 anago_step_repeats(PlannerInfo *root, const AnagoPathStep *step)
 {
-	return step->several == NULL && facts_of(root, step)->repeated > 0 &&
-		anago_tuples_fetched(step->ipath) > 1.0;
-}
-
-Cost
-anago_repeated(PlannerInfo *root, const AnagoPathStep *step, double probes, double entries)
-{
-	return step->several != NULL ? 0 :
-		probes * Max(entries - 1.0, 0) * facts_of(root, step)->repeated;
+	return core_cost(root, step) > 0 && anago_tuples_fetched(step->ipath) > 1.0;
 }
 
 Cost
 anago_evaluated(PlannerInfo *root, const AnagoPathStep *step, double probes, double entries)
 {
-	return step->several != NULL ? 0 :
-		probes * entries * facts_of(root, step)->evaluated -
-		anago_repeated(root, step, probes, entries);
+	if (core_cost(root, step) <= 0)
+		return 0;
+	return probes * (Min(entries, 1.0) * subplans_cost(root, step, Max(probes, 1.0)) +
+					 Max(entries - 1.0, 0) * subplans_cost(root, step, AGAIN));
+}
+
+Cost
+anago_repeated(PlannerInfo *root, const AnagoPathStep *step, double probes, double entries)
+{
+	return core_cost(root, step) <= 0 ? 0 :
+		probes * entries * core_cost(root, step) -
+		anago_evaluated(root, step, probes, entries);
 }
 
 /* --- what it is compared with --- */
 
-/* What core charges a path for so much of evaluations; at most, where it is not known. */
+/*
+ * What core's path costs without subqueries that cost so much a row, `all` for all rows.  Where
+ * it is not known how many were counted, at least that; what the sides of a join cost is for none.
+ */
 static Cost
-charged(PlannerInfo *root, const Path *path, SpecialJoinInfo *sjinfo, Cost evaluated,
-		Cost all)
+without_subplans(PlannerInfo *root, const Path *path, SpecialJoinInfo *sjinfo,
+				 Cost of_row, Cost all)
 {
 	const JoinPath *join = (const JoinPath *) path;
 	SemiAntiJoinFactors factors;
 
-	if (!IsA(path, HashPath) || join->jointype != JOIN_INNER || !join->inner_unique)
-		return all;
-	compute_semi_anti_join_factors(root, path->parent, join->outerjoinpath->parent,
-								   join->innerjoinpath->parent, JOIN_INNER, sjinfo,
-								   join->joinrestrictinfo, &factors);
-	return Min(evaluated * rint(join->outerjoinpath->rows * factors.outer_match_frac), all);
+	if (!IsA(path, HashPath) && !IsA(path, MergePath))
+		return path->total_cost - all;
+	if (IsA(path, HashPath) && join->jointype == JOIN_INNER && join->inner_unique)
+	{
+		compute_semi_anti_join_factors(root, path->parent, join->outerjoinpath->parent,
+									   join->innerjoinpath->parent, JOIN_INNER, sjinfo,
+									   join->joinrestrictinfo, &factors);
+		all = Min(of_row * rint(join->outerjoinpath->rows * factors.outer_match_frac), all);
+	}
+	return Max(path->total_cost - all,
+			   join->outerjoinpath->total_cost + join->innerjoinpath->total_cost);
 }
 
 bool
 anago_wins_without_subplans(PlannerInfo *root, const AnagoPathStep *step,
 							const NestPath *nest, SpecialJoinInfo *sjinfo,
-							Cost ours, double evaluations, Cost repeated)
+							Cost ours, double probes, double entries)
 {
-	Cost		evaluated = facts_of(root, step)->evaluated;
-	Cost		all = evaluated * evaluations;
+	Cost		of_row = core_cost(root, step);
 	ListCell   *lc;
 
+	ours -= anago_evaluated(root, step, probes, entries);
 	foreach(lc, nest->jpath.path.parent->pathlist)
 	{
 		const Path *path = lfirst(lc);
@@ -233,8 +292,7 @@ anago_wins_without_subplans(PlannerInfo *root, const AnagoPathStep *step,
 		/* a nested loop does the same as ours */
 		if (!anago_is_path(path) && !IsA(path, NestPath) &&
 			bms_is_subset(PATH_REQ_OUTER(path), PATH_REQ_OUTER(&nest->jpath.path)) &&
-			path->total_cost - charged(root, path, sjinfo, evaluated, all) <
-			ours - (all - repeated))
+			without_subplans(root, path, sjinfo, of_row, of_row * probes * entries) < ours)
 			return false;
 	}
 	return true;
