@@ -209,11 +209,13 @@ subplans_cost(PlannerInfo *root, const AnagoPathStep *step, double times)
 	foreach(lc, ipath->path.param_info->ppi_clauses)
 	{
 		RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
+		Node	   *clause = (Node *) rinfo->clause;
 
-		if (contain_subplans((Node *) rinfo->clause) &&
+		/* of a RestrictInfo core would keep the selectivity, as that of a join */
+		if (contain_subplans(clause) &&
 			!is_redundant_with_indexclauses(rinfo, ipath->indexclauses) &&
-			clause_selectivity(root, (Node *) rinfo, 0, JOIN_INNER, NULL) >= LEAST_LET_BY)
-			(void) add_subplans((Node *) rinfo->clause, &cxt);
+			clause_selectivity(root, clause, 0, JOIN_INNER, NULL) >= LEAST_LET_BY)
+			(void) add_subplans(clause, &cxt);
 	}
 	return cxt.cost;
 }
