@@ -26,6 +26,7 @@
 
 #include "guc.h"
 #include "node/node.h"
+#include "plantree.h"
 #include "resource/budgets.h"
 #include "shared/placement.h"
 #include "shared/share.h"
@@ -70,20 +71,15 @@ search_plan(const Plan *plan, SearchCxt cxt, bool *result)
 		case T_Hash:
 			cxt.collected = true;
 			break;
-		case T_Append:
-			search_list(((const Append *) plan)->appendplans, cxt, result);
-			break;
 		case T_SubqueryScan:
 			search_plan(((const SubqueryScan *) plan)->subplan, cxt, result);
-			break;
-		case T_CustomScan:
-			search_list(((const CustomScan *) plan)->custom_plans, cxt, result);
 			break;
 		default:
 			break;
 	}
 	search_plan(plan->lefttree, cxt, result);
 	search_plan(plan->righttree, cxt, result);
+	search_list(anago_plans_below(plan), cxt, result);
 }
 
 /*

@@ -31,6 +31,7 @@
 #include "guc.h"
 #include "plan/changes.h"
 #include "plan/looks.h"
+#include "plantree.h"
 
 typedef struct PlaceCxt
 {
@@ -106,13 +107,14 @@ visit_inner(Plan *plan, VisitPlan visit, PlaceCxt *cxt)
  * the whole scan does, also where that is cut.
  */
 static void
-visit_custom(CustomScan *cscan, VisitPlan visit, PlaceCxt *cxt)
+visit_others(Plan *plan, VisitPlan visit, PlaceCxt *cxt)
 {
 	bool		may_cut = cxt->may_cut;
 
-	if (anago_is_pipeline(cscan) && anago_desc_is_rechecked(cscan))
+	if (IsA(plan, CustomScan) && anago_is_pipeline((CustomScan *) plan) &&
+		anago_desc_is_rechecked((CustomScan *) plan))
 		cxt->may_cut = false;
-	visit_all(cscan->custom_plans, visit, cxt);
+	visit_all(anago_plans_below(plan), visit, cxt);
 	cxt->may_cut = may_cut;
 }
 
@@ -121,30 +123,10 @@ visit_below(Plan *plan, VisitPlan visit, PlaceCxt *cxt)
 {
 	outerPlan(plan) = visit_plan(outerPlan(plan), visit, cxt);
 	visit_inner(plan, visit, cxt);
-	switch (nodeTag(plan))
-	{
-		case T_Append:
-			visit_all(((Append *) plan)->appendplans, visit, cxt);
-			break;
-		case T_MergeAppend:
-			visit_all(((MergeAppend *) plan)->mergeplans, visit, cxt);
-			break;
-		case T_BitmapAnd:
-			visit_all(((BitmapAnd *) plan)->bitmapplans, visit, cxt);
-			break;
-		case T_BitmapOr:
-			visit_all(((BitmapOr *) plan)->bitmapplans, visit, cxt);
-			break;
-		case T_SubqueryScan:
-			((SubqueryScan *) plan)->subplan =
-				visit_plan(((SubqueryScan *) plan)->subplan, visit, cxt);
-			break;
-		case T_CustomScan:
-			visit_custom((CustomScan *) plan, visit, cxt);
-			break;
-		default:
-			break;
-	}
+	visit_others(plan, visit, cxt);
+	if (IsA(plan, SubqueryScan))
+		((SubqueryScan *) plan)->subplan =
+			visit_plan(((SubqueryScan *) plan)->subplan, visit, cxt);
 }
 
 static void

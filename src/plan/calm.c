@@ -26,6 +26,7 @@
 
 #include "compat.h"
 #include "plan/looks.h"
+#include "plantree.h"
 
 typedef struct CalmCxt
 {
@@ -110,6 +111,8 @@ scan_is_calm(CalmCxt *cxt, const Plan *plan)
 	{
 		case T_SeqScan:
 		case T_ForeignScan:
+		case T_BitmapAnd:
+		case T_BitmapOr:
 			return true;
 		case T_IndexScan:
 			return is_calm(cxt, ((const IndexScan *) plan)->indexqual) &&
@@ -121,10 +124,6 @@ scan_is_calm(CalmCxt *cxt, const Plan *plan)
 			return is_calm(cxt, ((const BitmapIndexScan *) plan)->indexqual);
 		case T_BitmapHeapScan:
 			return is_calm(cxt, ((const BitmapHeapScan *) plan)->bitmapqualorig);
-		case T_BitmapAnd:
-			return all_calm(cxt, ((const BitmapAnd *) plan)->bitmapplans);
-		case T_BitmapOr:
-			return all_calm(cxt, ((const BitmapOr *) plan)->bitmapplans);
 		case T_TidScan:
 			return is_calm(cxt, ((const TidScan *) plan)->tidquals);
 		case T_SubqueryScan:
@@ -137,8 +136,7 @@ scan_is_calm(CalmCxt *cxt, const Plan *plan)
 			return subplan_is_calm(cxt, ((const CteScan *) plan)->ctePlanId);
 		case T_CustomScan:
 			return strncmp(((const CustomScan *) plan)->methods->CustomName, "Anago", 5) == 0 &&
-				is_calm(cxt, ((const CustomScan *) plan)->custom_exprs) &&
-				all_calm(cxt, ((const CustomScan *) plan)->custom_plans);
+				is_calm(cxt, ((const CustomScan *) plan)->custom_exprs);
 		default:
 			return false;
 	}
@@ -165,15 +163,13 @@ node_is_calm(CalmCxt *cxt, const Plan *plan)
 		case T_HashJoin:
 		case T_MergeJoin:
 			return join_is_calm(cxt, (const Join *) plan);
-		case T_Append:
-			return all_calm(cxt, ((const Append *) plan)->appendplans);
-		case T_MergeAppend:
-			return all_calm(cxt, ((const MergeAppend *) plan)->mergeplans);
 		case T_Limit:
 			return is_calm(cxt, ((const Limit *) plan)->limitCount) &&
 				is_calm(cxt, ((const Limit *) plan)->limitOffset);
 		case T_Result:
 			return is_calm(cxt, ((const Result *) plan)->resconstantqual);
+		case T_Append:
+		case T_MergeAppend:
 		case T_Sort:
 		case T_IncrementalSort:
 		case T_Agg:
@@ -211,7 +207,8 @@ plan_is_calm(CalmCxt *cxt, const Plan *plan)
 	return is_calm(cxt, plan->targetlist) && is_calm(cxt, plan->qual) &&
 		initplans_are_calm(cxt, plan) && node_is_calm(cxt, plan) &&
 		plan_is_calm(cxt, outerPlan(plan)) &&
-		plan_is_calm(cxt, innerPlan(plan));
+		plan_is_calm(cxt, innerPlan(plan)) &&
+		all_calm(cxt, anago_plans_below(plan));
 }
 
 bool

@@ -47,6 +47,7 @@
 #include "plan/looks.h"
 #include "plan/paths.h"
 #include "plan/rival.h"
+#include "plantree.h"
 #include "survey/survey.h"
 
 /* --- the query --- */
@@ -172,21 +173,9 @@ is_any(const Plan *plan, IsNode is)
 {
 	if (plan == NULL)
 		return false;
-	if (is(plan) || is_any(outerPlan(plan), is) || is_any(innerPlan(plan), is))
-		return true;
-	switch (nodeTag(plan))
-	{
-		case T_Append:
-			return is_any_of(((const Append *) plan)->appendplans, is);
-		case T_MergeAppend:
-			return is_any_of(((const MergeAppend *) plan)->mergeplans, is);
-		case T_SubqueryScan:
-			return is_any(((const SubqueryScan *) plan)->subplan, is);
-		case T_CustomScan:
-			return is_any_of(((const CustomScan *) plan)->custom_plans, is);
-		default:
-			return false;
-	}
+	return is(plan) || is_any(outerPlan(plan), is) || is_any(innerPlan(plan), is) ||
+		is_any_of(anago_plans_below(plan), is) ||
+		(IsA(plan, SubqueryScan) && is_any(((const SubqueryScan *) plan)->subplan, is));
 }
 
 static bool
