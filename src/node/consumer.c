@@ -251,7 +251,7 @@ anago_consumer_find(PlanState *node, AnagoConsumer *consumer)
 
 /* As compute_tuples_needed() in core, less what the Limit has had already. */
 static int64
-rows_of_limit(const LimitState *limit)
+rows_left(const LimitState *limit)
 {
 	int64		needed = limit->count + limit->offset;
 
@@ -294,7 +294,7 @@ anago_consumer_wants(const AnagoConsumer *consumer, const EState *estate,
 			wanted.rows = consumer->few;
 			break;
 		case ANAGO_CONSUMER_LIMIT:
-			wanted.rows = rows_of_limit(consumer->limit);
+			wanted.rows = rows_left(consumer->limit);
 			break;
 		case ANAGO_CONSUMER_RUN:
 			wanted.rows = rows_of_run(estate, &known);
@@ -321,7 +321,7 @@ rows_at_most(const AnagoConsumer *consumer, const EState *estate)
 	bool		known;
 
 	if (consumer->kind == ANAGO_CONSUMER_LIMIT)
-		return rows_of_limit(consumer->limit);
+		return rows_left(consumer->limit);
 	return consumer->kind == ANAGO_CONSUMER_RUN &&
 		current.query->dest->mydest == DestTupleQueue ? rows_of_run(estate, &known) : 0;
 }

@@ -46,6 +46,7 @@
  *		lookpruned.c	and of partitions that are pruned for each row
  *		lookkeys.c	and their keys
  *		calm.c		what of a finished plan may be run ahead of demand
+ *		cached.c	whether its pages are waited for
  *
  *-------------------------------------------------------------------------
  */

@@ -28,11 +28,7 @@
 #include "compat.h"
 #include "guc.h"
 #include "plan/looks.h"
-#include "survey/survey.h"
 #include "tryopen.h"
-
-/* A share of blocks that are not cached below which there is nothing to wait for. */
-#define COLD_SHARE			0.05
 
 /* --- expressions --- */
 
@@ -353,29 +349,6 @@ fixes_first_column(Relation index, const AnagoStepDesc *desc)
 	return false;
 }
 
-/* Would its pages be waited for? */
-static bool
-is_cold(Relation rel, BlockNumber pages)
-{
-	return !anago_residency ||
-		1.0 - anago_survey_resident(RelationGetRelid(rel), pages) > COLD_SHARE;
-}
-
-bool
-anago_is_known_cached(Oid relid)
-{
-	double		share;
-
-	return anago_residency && anago_survey_kept(relid, &share) && 1.0 - share <= COLD_SHARE;
-}
-
-bool
-anago_look_is_vain(const PlannedStmt *stmt, Index scanrelid, Oid indexid)
-{
-	return !anago_debug_force && anago_is_known_cached(indexid) &&
-		anago_is_known_cached(rt_fetch(scanrelid, stmt->rtable)->relid);
-}
-
 static bool
 is_worth_it(Relation heap, Relation index, const AnagoStepDesc *desc)
 {
@@ -387,9 +360,9 @@ is_worth_it(Relation heap, Relation index, const AnagoStepDesc *desc)
 	if (anago_debug_force)
 		return true;
 	if (desc->look != ANAGO_LOOK_MATCHES)
-		return index_pages > ANAGO_SMALL_PAGES && is_cold(index, index_pages);
+		return index_pages > ANAGO_SMALL_PAGES && anago_is_cold(index, index_pages);
 	return heap_pages + index_pages > ANAGO_SMALL_PAGES &&
-		(is_cold(heap, heap_pages) || is_cold(index, index_pages));
+		(anago_is_cold(heap, heap_pages) || anago_is_cold(index, index_pages));
 }
 
 static bool

@@ -15,6 +15,7 @@
 #include "utils/rel.h"
 
 #include "pipeline/desc.h"
+#include "plan/answer.h"
 
 /*
  * Fewer rows are not worth a node.  The first row passes before looks begin, then a
@@ -139,10 +140,13 @@ extern bool anago_may_be_looked_at(const PlannedStmt *stmt, const Plan *plan);
 /* Is it AnagoScan or AnagoJoin? */
 extern bool anago_is_pipeline(const CustomScan *cscan);
 
-/* lookkeys.c: is it known, without another look, that its pages are not waited for? */
-extern bool anago_is_known_cached(Oid relid);
-
-/* lookkeys.c: is it known, before anything is made of it, that such a look is of no use? */
+/*
+ * cached.c: would its pages be waited for?  Are they not, as far as is known without
+ * another look?  And is it known, before anything is made of it, that such a look is of
+ * no use?
+ */
+extern bool anago_is_cold(Relation rel, BlockNumber pages);
+extern AnagoAnswer anago_known_cached(Oid relid);
 extern bool anago_look_is_vain(const PlannedStmt *stmt, Index scanrelid, Oid indexid);
 
 /*

@@ -188,8 +188,7 @@ anago_naps_save(PlannerInfo *root, const RelOptInfo *joinrel, const AnagoPathSte
 	AnagoStepFacts *facts = step->facts;
 
 	if ((!partial && anago_partial_possible(joinrel)) ||
-		outer->pathkeys != NIL || outer->rows < NAPS_PROBES ||
-		!might_win(joinrel, step, outer, partial) ||
+		outer->pathkeys != NIL || !might_win(joinrel, step, outer, partial) ||
 		!anago_step_may_nap(root, step, outer->rows))
 		return 0;
 	if (facts->leads_anywhere == ANAGO_NOT_ASKED)

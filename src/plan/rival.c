@@ -48,7 +48,6 @@
 #include "plan/paths.h"
 #include "plan/rival.h"
 #include "plantree.h"
-#include "survey/survey.h"
 
 /* --- the query --- */
 
@@ -95,15 +94,20 @@ pages_of(Oid relid)
 static void
 see_table(Oid relid, Joined *joined)
 {
-	double		share;
-
 	joined->tables++;
-	if (joined->cold || anago_is_known_cached(relid))
+	if (joined->cold)
 		return;
-	if (!anago_residency || anago_survey_kept(relid, &share))
-		joined->cold = true;
-	else
-		joined->unknown_pages += pages_of(relid);
+	switch (anago_known_cached(relid))
+	{
+		case ANAGO_YES:
+			break;
+		case ANAGO_NO:
+			joined->cold = true;
+			break;
+		case ANAGO_NOT_ASKED:
+			joined->unknown_pages += pages_of(relid);
+			break;
+	}
 }
 
 /*
