@@ -9,6 +9,9 @@
  *	  explain.c		EXPLAIN
  *	  ahead.c		the plan node AnagoAhead; ahead_explain.c, its EXPLAIN
  *	  pace.c		how far that runs ahead
+ *	  backlog.c		its looks that are made while triggers run
+ *	  fault.c		which errors of looks may be dropped
+ *	  wal.c			the WAL writer is woken while rows are changed
  *
  *-------------------------------------------------------------------------
  */

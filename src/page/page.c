@@ -11,6 +11,7 @@
  *	read.c		reads and their states
  *	inflight.c	reads by block
  *	adapt.h		when lookups and asynchronous reads are not worth it
+ *	touch.c		cached blocks nearer to the CPU
  *
  * What a request meets, in this order:
  *

@@ -25,6 +25,7 @@
  *		price.c		what the work of one step costs
  *		scanprice.c	what the first one costs
  *		inorder.c	probes that come to pages in order
+ *		naps.c		what naps save of probes into shared buffers
  *		risk.c		how many more rows there may be than estimated
  *		waits.c		what waiting for pages costs, by what is known of the device
  *		dive.c		how many entries a step finds, asked of its index
@@ -34,6 +35,7 @@
  *		create.c	from the winning path to the plan node
  *		steps.c		a step's keys and conditions, out of core's index scan
  *		wide.c		columns of the wide row
+ *		turn.c		what a hash join would take in place of a step's probes
  *		ahead.c		where AnagoAhead goes in a finished plan
  *		limited.c	of which nodes few rows are wanted
  *		subplans.c	scans that evaluate subqueries
@@ -41,6 +43,8 @@
  *		modify.c	which rows a statement makes of which,
  *		merges.c	and one of several actions
  *		foreignkeys.c	where their foreign keys lead
+ *		routes.c	which partition a new row goes to
+ *		toast.c		values that are stored outside of their rows
  *		looks.c		what its looks are, out of that plan's index scans
  *		lookfirsts.c	of several tables of which a LIMIT wants the first rows,
  *		lookpruned.c	and of partitions that are pruned for each row
