@@ -130,7 +130,8 @@ extern PGDLLIMPORT char *anago_swap_roles;
 
 extern void anago_guc_init(void);
 
-/* Those of guc_swap.c, for guc.c. */
+/* Those of guc_server.c and guc_swap.c, for guc.c. */
+extern void anago_guc_server(void);
 extern void anago_guc_swap(void);
 
 #endif							/* ANAGO_GUC_H */
