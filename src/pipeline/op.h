@@ -185,9 +185,12 @@ extern PGDLLEXPORT int anago_op_short_of(const AnagoOp *op);
  * it is out by that.
  */
 #define ANAGO_PASS_ON(task, op, outer) \
+	ANAGO_PASS_ON_AT(task, op, outer, 2 * __LINE__)
+
+#define ANAGO_PASS_ON_AT(task, op, outer, place) \
 	do { \
 		if ((op)->next->kind->accept((op)->next, (outer)) == ANAGO_OUT) \
-			ANAGO_SUSPEND(task, ANAGO_EMIT); \
+			ANAGO_SUSPEND_AT(task, ANAGO_EMIT, place); \
 	} while (0)
 
 #endif							/* ANAGO_OP_H */

@@ -86,14 +86,7 @@ leaf_by_leaf_task(AnagoTask *task)
 		}
 	}
 	anago_walk_end(walk);
-	if (anago_probe_is_unmatched(probe))
-	{
-		ANAGO_AWAIT_NEXT(task, &step->op);
-		if (anago_probe_unmatched(probe))
-			ANAGO_PASS_ON(task, &step->op, probe->row);
-	}
-	anago_probe_release(probe);
-	ANAGO_END(task);
+	ANAGO_END_OF_PROBE(task, step, probe);
 }
 
 static const AnagoRangeKind leaf_by_leaf = {

@@ -201,14 +201,7 @@ heap_run(AnagoTask *task)
 		}
 	}
 	anago_matches_release(step, self->matches);
-	if (anago_probe_is_unmatched(probe))
-	{
-		ANAGO_AWAIT_NEXT(task, &step->op);
-		if (anago_probe_unmatched(probe))
-			ANAGO_PASS_ON(task, &step->op, probe->row);
-	}
-	anago_probe_release(probe);
-	ANAGO_END(task);
+	ANAGO_END_OF_PROBE(task, step, probe);
 }
 
 static const AnagoTaskOps heap_ops = {"heap fetch", heap_run};

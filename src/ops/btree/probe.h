@@ -49,4 +49,18 @@ extern PGDLLEXPORT void anago_probe_came_to_page(AnagoProbe *probe);
 /* A task of the probe ends; the last one takes the probe with it. */
 extern PGDLLEXPORT void anago_probe_release(AnagoProbe *probe);
 
+/*
+ * The end of a probe's task.  Of the last one the outer row goes on, extended by NULLs, if
+ * that is still to be.
+ */
+#define ANAGO_END_OF_PROBE(task, step, probe) \
+	if (anago_probe_is_unmatched(probe)) \
+	{ \
+		ANAGO_AWAIT_NEXT(task, &(step)->op); \
+		if (anago_probe_unmatched(probe)) \
+			ANAGO_PASS_ON_AT(task, &(step)->op, (probe)->row, 2 * __LINE__ + 1); \
+	} \
+	anago_probe_release(probe); \
+	ANAGO_END(task)
+
 #endif							/* ANAGO_PROBE_H */

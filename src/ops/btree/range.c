@@ -194,12 +194,5 @@ probe_run(AnagoTask *task)
 	anago_runs_end(pipeline, &walk->u.next);
 	probe = walk->probe;
 	step = probe->step;
-	if (anago_probe_is_unmatched(probe))
-	{
-		ANAGO_AWAIT_NEXT(task, &step->op);
-		if (anago_probe_unmatched(probe))
-			ANAGO_PASS_ON(task, &step->op, probe->row);
-	}
-	anago_probe_release(probe);
-	ANAGO_END(task);
+	ANAGO_END_OF_PROBE(task, step, probe);
 }

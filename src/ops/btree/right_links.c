@@ -38,14 +38,7 @@ right_links_run(AnagoTask *task)
 			ANAGO_CALL(task, verdict, anago_fetch(walk));
 	}
 	anago_walk_end(walk);
-	if (anago_probe_is_unmatched(probe))
-	{
-		ANAGO_AWAIT_NEXT(task, &step->op);
-		if (anago_probe_unmatched(probe))
-			ANAGO_PASS_ON(task, &step->op, probe->row);
-	}
-	anago_probe_release(probe);
-	ANAGO_END(task);
+	ANAGO_END_OF_PROBE(task, step, probe);
 }
 
 const AnagoTaskOps anago_leaf_task = {"index leaf", right_links_run};

@@ -211,14 +211,7 @@ lookup_run(AnagoTask *task)
 		else if (anago_probe_match(probe))
 			ANAGO_PASS_ON(task, &step->op, probe->row);
 	}
-	if (anago_probe_is_unmatched(probe))
-	{
-		ANAGO_AWAIT_NEXT(task, &step->op);
-		if (anago_probe_unmatched(probe))
-			ANAGO_PASS_ON(task, &step->op, probe->row);
-	}
-	anago_probe_release(probe);
-	ANAGO_END(task);
+	ANAGO_END_OF_PROBE(task, step, probe);
 }
 
 static const AnagoTaskOps lookup_ops = {"hash lookup", lookup_run};
