@@ -147,19 +147,6 @@ anago_pages_end(AnagoPages *pages)
 	anago_lease_end(&pages->lease);
 }
 
-void
-anago_page_forget(AnagoPages *pages, AnagoWaiter *waiter)
-{
-	AnagoRead  *read = waiter->read;
-
-	if (read == NULL)
-		return;
-	if (waiter->waiting)
-		anago_waiter_unlink(waiter);
-	waiter->read = NULL;
-	anago_read_leave(pages, read);
-}
-
 /* ---- requests ---- */
 
 /*

@@ -103,9 +103,6 @@ extern PGDLLEXPORT Buffer anago_page_locate(const AnagoPages *pages, Relation re
 extern PGDLLEXPORT Buffer anago_page_again(AnagoPages *pages, Relation rel, BlockNumber blkno,
 										   Buffer hint);
 
-/* A waiter that will not come back (its task is given up). */
-extern PGDLLEXPORT void anago_page_forget(AnagoPages *pages, AnagoWaiter *waiter);
-
 /*
  * Issue wanted reads as far as the window has room, collect finished ones and
  * wake their waiters.  With `wait`, sleep until at least one waiter was woken

@@ -88,19 +88,6 @@ anago_waiter_add(AnagoPages *pages, AnagoRead *read, AnagoWaiter *waiter)
 	}
 }
 
-void
-anago_waiter_unlink(AnagoWaiter *waiter)
-{
-	AnagoWaiter **link = &waiter->read->waiters;
-
-	Assert(waiter->waiting);
-	while (*link != waiter)
-		link = &(*link)->next;
-	*link = waiter->next;
-	waiter->next = NULL;
-	waiter->waiting = false;
-}
-
 static void
 wake_waiters(AnagoPages *pages, AnagoRead *read)
 {
@@ -284,36 +271,24 @@ anago_read_finish(AnagoPages *pages, AnagoRead *read)
 	return buffer;
 }
 
+/* One waiter fewer; with the last one: COLLECTED -> (free). */
+void
+anago_read_leave(AnagoPages *pages, AnagoRead *read)
+{
+	Assert(read->nwaiters > 0 && read->state == READ_COLLECTED);
+	if (--read->nwaiters > 0)
+		return;
+	dlist_delete(&read->node);
+	read->state = READ_FREE;
+	dlist_push_head(&pages->free, &read->node);
+}
+
 /* The method has it. */
 static inline bool
 read_is_issued(const AnagoRead *read)
 {
 	return read->state == READ_INFLIGHT ||
 		(read->state == READ_DONE && !read->alone);
-}
-
-/* One waiter fewer; with the last one: (any state) -> (free). */
-void
-anago_read_leave(AnagoPages *pages, AnagoRead *read)
-{
-	Assert(read->nwaiters > 0);
-	if (--read->nwaiters > 0)
-		return;
-
-	if (read->state == READ_WANTED)
-		queue_remove(pages, read);
-	else
-		dlist_delete(&read->node);
-	if (read_is_issued(read))
-		pages->io->ops->forget(pages->io, &read->io);
-	if (read->state != READ_COLLECTED)
-		anago_inflight_remove(pages->inflight, &read->key);
-
-	if (read->state == READ_INFLIGHT)
-		leave_flight(pages);
-	pages->ndone -= (read->state == READ_DONE);
-	read->state = READ_FREE;
-	dlist_push_head(&pages->free, &read->node);
 }
 
 /* All of a list of reads -> (free), whoever waits for them. */

@@ -6,12 +6,12 @@
  * A read is one block on its way to one or more waiters:
  *
  *		(free) -- want --> WANTED -- issued --> INFLIGHT -- done --> DONE
- *							|  |					|				| |
- *							|  +------ alone -------|-------------->+ |
- *							|						|				  |
- *							+--- last waiter leaves +-----------------+-> (free)
- *																	  |
- *		(free) <-- last waiter leaves -- COLLECTED <---- finish ------+
+ *							  |										 |
+ *							  +------------- alone ----------------->+
+ *																	 |
+ *		(free) <-- last waiter leaves -- COLLECTED <---- finish -----+
+ *
+ * At the end of a scan all of them are freed, in whatever state.
  *
  * WANTED to DONE it is in the table `inflight`, so that further requests for
  * the block find it.  WANTED reads are in one FIFO queue for each priority,
@@ -129,8 +129,7 @@ extern void anago_reads_free_all(AnagoPages *pages);
 extern AnagoRead *anago_read_dequeue(AnagoPages *pages);
 extern void anago_read_requeue(AnagoPages *pages, AnagoRead *read);
 
-/* Add a waiter to a WANTED or INFLIGHT read, or take it off its list of waiters. */
+/* Add a waiter to a WANTED or INFLIGHT read. */
 extern void anago_waiter_add(AnagoPages *pages, AnagoRead *read, AnagoWaiter *waiter);
-extern void anago_waiter_unlink(AnagoWaiter *waiter);
 
 #endif							/* ANAGO_READ_H */

@@ -7,6 +7,8 @@
  */
 #include "postgres.h"
 
+#include "storage/spin.h"
+
 #include "compat.h"
 #include "layout.h"
 #include "resource/swap_memory.h"
@@ -14,18 +16,26 @@
 
 #define SWAP_SEGMENT_NAME	"anago_swap_" CppAsString2(ANAGO_LAYOUT_VERSION)
 
+typedef struct SwapMemory
+{
+	uint32		layout;			/* ANAGO_LAYOUT */
+	slock_t		lock;			/* of the rest */
+	AnagoSwapReport report;
+	AnagoSwapOther other;
+} SwapMemory;
+
 static Size
 memory_size(void)
 {
-	return sizeof(AnagoSwapMemory);
+	return sizeof(SwapMemory);
 }
 
 static void
 memory_create(ANAGO_DSM_INIT_ARGS(memory))
 {
-	AnagoSwapMemory *swap = memory;
+	SwapMemory *swap = memory;
 
-	memset(swap, 0, sizeof(AnagoSwapMemory));
+	memset(swap, 0, sizeof(SwapMemory));
 	swap->layout = ANAGO_LAYOUT;
 	SpinLockInit(&swap->lock);
 }
@@ -43,16 +53,10 @@ anago_swap_memory_init(void)
 	anago_server_piece(&piece);
 }
 
-AnagoSwapMemory *
-anago_swap_memory(void)
-{
-	return piece.memory;
-}
-
 AnagoSwapReport
 anago_swap_report(void)
 {
-	AnagoSwapMemory *memory = piece.memory;
+	SwapMemory *memory = piece.memory;
 	AnagoSwapReport report = {0};
 
 	if (memory != NULL)
@@ -67,7 +71,7 @@ anago_swap_report(void)
 AnagoSwapOther
 anago_swap_other(void)
 {
-	AnagoSwapMemory *memory = piece.memory;
+	SwapMemory *memory = piece.memory;
 	AnagoSwapOther other = {0};
 
 	if (memory != NULL)
@@ -82,7 +86,7 @@ anago_swap_other(void)
 void
 anago_swap_set_report(const AnagoSwapReport *report)
 {
-	AnagoSwapMemory *memory = piece.memory;
+	SwapMemory *memory = piece.memory;
 
 	SpinLockAcquire(&memory->lock);
 	memory->report = *report;
@@ -92,7 +96,7 @@ anago_swap_set_report(const AnagoSwapReport *report)
 void
 anago_swap_set_other(const AnagoSwapOther *other)
 {
-	AnagoSwapMemory *memory = piece.memory;
+	SwapMemory *memory = piece.memory;
 
 	SpinLockAcquire(&memory->lock);
 	memory->other = *other;
@@ -102,7 +106,7 @@ anago_swap_set_other(const AnagoSwapOther *other)
 int
 anago_swap_other_pid(void)
 {
-	AnagoSwapMemory *memory = piece.memory;
+	SwapMemory *memory = piece.memory;
 
 	return memory != NULL ? *(volatile int *) &memory->other.pid : 0;
 }

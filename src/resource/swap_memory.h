@@ -13,8 +13,6 @@
 #include "postgres.h"
 
 #include "datatype/timestamp.h"
-#include "storage/spin.h"
-
 #include "resource/swap.h"
 
 #define ANAGO_SWAP_ERROR	256
@@ -40,19 +38,8 @@ typedef struct AnagoSwapOther
 	char		error[ANAGO_SWAP_ERROR];	/* empty: it answers */
 } AnagoSwapOther;
 
-typedef struct AnagoSwapMemory
-{
-	uint32		layout;			/* ANAGO_LAYOUT */
-	slock_t		lock;			/* of the rest */
-	AnagoSwapReport report;
-	AnagoSwapOther other;
-} AnagoSwapMemory;
-
 /* From _PG_init. */
 extern void anago_swap_memory_init(void);
-
-/* NULL: not preloaded. */
-extern AnagoSwapMemory *anago_swap_memory(void);
 
 /* Without memory all is 0. */
 extern AnagoSwapReport anago_swap_report(void);

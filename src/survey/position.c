@@ -45,8 +45,9 @@ anago_position_new(Relation indexrel)
 	return position;
 }
 
-bool
-anago_is_btree_page(Page page)
+/* Is it a B-tree page that is in use? */
+static bool
+is_btree_page(Page page)
 {
 	return !PageIsNew(page) &&
 		PageGetSpecialSize(page) == MAXALIGN(sizeof(BTPageOpaqueData)) &&
@@ -61,7 +62,7 @@ anago_lock_btree_page(Relation indexrel, BlockNumber blkno, bool leaf, Buffer *b
 	*buf = ReadBuffer(indexrel, blkno);
 	page = BufferGetPage(*buf);
 	LockBuffer(*buf, BUFFER_LOCK_SHARE);
-	return anago_is_btree_page(page) && !!P_ISLEAF(BTPageGetOpaque(page)) == leaf ?
+	return is_btree_page(page) && !!P_ISLEAF(BTPageGetOpaque(page)) == leaf ?
 		page : NULL;
 }
 
@@ -129,7 +130,7 @@ move_right(Relation indexrel, BTScanInsert position, Buffer *buf)
 			PageGetSpecialSize(page) != MAXALIGN(sizeof(BTPageOpaqueData)))
 			return false;
 		if (!anago_bt_is_right(indexrel, position, page))
-			return anago_is_btree_page(page);
+			return is_btree_page(page);
 		*buf = move_to(indexrel, *buf, BTPageGetOpaque(page)->btpo_next);
 	}
 	return false;
@@ -192,7 +193,7 @@ leaf_below(Relation indexrel, BlockNumber blkno, double place)
 		OffsetNumber first;
 		OffsetNumber child;
 
-		if (!anago_is_btree_page(page))
+		if (!is_btree_page(page))
 			break;
 		first = P_FIRSTDATAKEY(BTPageGetOpaque(page));
 		if (P_ISLEAF(BTPageGetOpaque(page)))

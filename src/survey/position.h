@@ -58,9 +58,6 @@ extern bool anago_position_between(Relation indexrel,
 /* Live entries of a leaf from one offset on and before another. */
 extern double anago_leaf_entries(Page page, OffsetNumber from, OffsetNumber end);
 
-/* Is it a B-tree page that is in use? */
-extern bool anago_is_btree_page(Page page);
-
 /*
  * Read a block of an index, and lock it for reading: *buf, in any case.  NULL: it is no
  * such page, or is a leaf where none is meant, or none where one is.

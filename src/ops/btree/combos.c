@@ -68,9 +68,9 @@ anago_combo_reaching(AnagoProbe *probe, Page page, OffsetNumber off,
 	return find(probe, true, page, off, from, to);
 }
 
-int
-anago_combo_right_of(AnagoProbe *probe, Page page, OffsetNumber off,
-					 int from, int to)
+/* The first one that begins right of the pivot tuple at `off`, or `to`. */
+static int
+combo_right_of(AnagoProbe *probe, Page page, OffsetNumber off, int from, int to)
 {
 	return find(probe, false, page, off, from, to);
 }
@@ -87,7 +87,7 @@ anago_combo_child(AnagoProbe *probe, Page page, OffsetNumber child,
 	*from = anago_combo_reaching(probe, page, child, *from, end);
 	if (upper == InvalidOffsetNumber)
 		return *from < end;
-	*to = anago_combo_right_of(probe, page, upper, *from, end);
+	*to = combo_right_of(probe, page, upper, *from, end);
 	if (*to > *from && reaches(probe, true, page, upper, *to - 1))
 		return true;
 
@@ -167,7 +167,7 @@ descend_combos(AnagoProbe *probe, AnagoNextRun *next, Page page, int from, int t
 	}
 	upper = anago_bt_upper_pivot(page, child);
 	next->end = upper == InvalidOffsetNumber ? to :
-		anago_combo_right_of(probe, page, upper, from + 1, to);
+		combo_right_of(probe, page, upper, from + 1, to);
 }
 
 static void

@@ -37,10 +37,6 @@
 extern int	anago_combo_reaching(AnagoProbe *probe, Page page, OffsetNumber off,
 								 int from, int to);
 
-/* The first one that begins right of the pivot tuple at `off`, or `to`. */
-extern int	anago_combo_right_of(AnagoProbe *probe, Page page, OffsetNumber off,
-								 int from, int to);
-
 /*
  * Which combinations of *from .. *to - 1 have part of a child of a page of
  * level 1; false: none has.  *next is the next child that any of them has.
