@@ -70,35 +70,25 @@ select count(*) from made('select c.id, x.day from c, lateral (select * from t w
 
 set anago.enable = off;
 set anago.debug_force = off;
-create function firsts_same(query text, out same boolean, out rows bigint, out looks bigint) language plpgsql
-set anago.enable from current
-set anago.debug_force from current
-as $$
-begin
-	select r.same, r.rows into same, rows from public.anago_same(query) r;
-	perform set_config('anago.enable', 'on', true);
-	perform set_config('anago.debug_force', 'on', true);
-	looks := public.anago_looks(query);
-end $$;
-select * from firsts_same('select c.id, x.day from c, lateral (select * from t where cust = c.id order by day desc limit 3) x');
-select * from firsts_same('select c.id, x.day from c, lateral (select * from t where cust = c.id order by day limit 30 offset 5) x where grp < 5');
-select * from firsts_same('select c.id, x.day from c left join lateral (select * from t where cust = c.id order by day desc limit 1) x on true');
-select * from firsts_same('select c.id, x.day from c, lateral (select * from l where cust = c.id order by day desc limit 4) x');
-select * from firsts_same('select c.id, x.day from c, lateral (select * from l where cust = c.id order by day desc nulls last limit 4) x');
-select * from firsts_same('select c.id, x.day from c, lateral (select * from l where cust = c.id order by day limit 64) x');
-select * from firsts_same('select c.id, x.day from c, lateral (select * from l where cust = c.id order by day limit 65) x');
-select * from firsts_same('select c.id, x.amount from c, lateral (select * from t where cust = c.id order by amount limit 5) x');
-select * from firsts_same('select c.id, x.day, y.day from c, lateral (select * from l where cust = c.id order by day desc limit 2) x,
+select * from anago_same_looks('select c.id, x.day from c, lateral (select * from t where cust = c.id order by day desc limit 3) x');
+select * from anago_same_looks('select c.id, x.day from c, lateral (select * from t where cust = c.id order by day limit 30 offset 5) x where grp < 5');
+select * from anago_same_looks('select c.id, x.day from c left join lateral (select * from t where cust = c.id order by day desc limit 1) x on true');
+select * from anago_same_looks('select c.id, x.day from c, lateral (select * from l where cust = c.id order by day desc limit 4) x');
+select * from anago_same_looks('select c.id, x.day from c, lateral (select * from l where cust = c.id order by day desc nulls last limit 4) x');
+select * from anago_same_looks('select c.id, x.day from c, lateral (select * from l where cust = c.id order by day limit 64) x');
+select * from anago_same_looks('select c.id, x.day from c, lateral (select * from l where cust = c.id order by day limit 65) x');
+select * from anago_same_looks('select c.id, x.amount from c, lateral (select * from t where cust = c.id order by amount limit 5) x');
+select * from anago_same_looks('select c.id, x.day, y.day from c, lateral (select * from l where cust = c.id order by day desc limit 2) x,
 	lateral (select * from t where cust = c.id order by day desc limit 2) y');
-select * from firsts_same('select c.id, (select sum(day) from (select day from l where cust = c.id order by day desc limit 3) x), (select sum(day) from (select day from t where cust = c.id order by day desc limit 3) x) from c');
-select * from firsts_same('select c.id, x.day from c, lateral (select day from l where name = rpad(c.name, 100) order by day limit 5) x');
-select * from firsts_same('select c.id, x.n from c, lateral (select count(*) as n from (select 1 from l where cust = c.id union all select 1 from t where cust = c.id limit 50) y) x');
-select * from firsts_same('select c.id, x.day from c, lateral (select * from t where cust = c.id and day < c.grp * 5 order by day desc limit 3) x');
+select * from anago_same_looks('select c.id, (select sum(day) from (select day from l where cust = c.id order by day desc limit 3) x), (select sum(day) from (select day from t where cust = c.id order by day desc limit 3) x) from c');
+select * from anago_same_looks('select c.id, x.day from c, lateral (select day from l where name = rpad(c.name, 100) order by day limit 5) x');
+select * from anago_same_looks('select c.id, x.n from c, lateral (select count(*) as n from (select 1 from l where cust = c.id union all select 1 from t where cust = c.id limit 50) y) x');
+select * from anago_same_looks('select c.id, x.day from c, lateral (select * from t where cust = c.id and day < c.grp * 5 order by day desc limit 3) x');
 -- entries of rows that are gone: PostgreSQL goes further than looks have
 delete from t where day > 80;
 delete from l where day > 80;
-select * from firsts_same('select c.id, x.day from c, lateral (select * from t where cust = c.id order by day desc limit 3) x');
-select * from firsts_same('select c.id, x.day from c, lateral (select * from l where cust = c.id order by day desc limit 3) x');
+select * from anago_same_looks('select c.id, x.day from c, lateral (select * from t where cust = c.id order by day desc limit 3) x');
+select * from anago_same_looks('select c.id, x.day from c, lateral (select * from l where cust = c.id order by day desc limit 3) x');
 -- arguments of a prepared statement, by which partitions are left out at the start
 select * from anago_same_prepared('select c.id, x.day from c, lateral (select * from t where cust = c.id and day < $1 order by day desc limit 3) x',
 	'int', '60', '20', 'null', '1000');
@@ -106,7 +96,7 @@ select * from anago_same_prepared('select c.id, x.day from c, lateral (select * 
 -- each row of an outer loop begins anew; cursors stop anywhere
 set anago.enable = on;
 set anago.debug_force = on;
-select * from firsts_same('select g, (select sum(x.day) from c, lateral (select day from l where cust = c.id + g order by day desc limit 2) x where c.grp = g) from generate_series(1, 9) g');
+select * from anago_same_looks('select g, (select sum(x.day) from c, lateral (select day from l where cust = c.id + g order by day desc limit 2) x where c.grp = g) from generate_series(1, 9) g');
 begin;
 declare k cursor for select c.id, x.day from c, lateral (select day from l where cust = c.id order by day desc nulls last limit 3) x where grp = 3 order by c.id;
 fetch 4 from k;
@@ -119,22 +109,6 @@ set anago.debug_force = off;
 set anago.residency = off;
 select count(*) from anago_plan('select c.id, x.name from c, lateral (select name from l where cust = c.id order by day desc limit 3) x') line where line ~ '(AnagoScan|Look)';
 set anago.sim_fault_rate = 0.03;
-do $$
-declare
-	n bigint;
-	wanted bigint;
-begin
-	for seed in 1 .. 20 loop
-		perform set_config('anago.sim_seed', seed::text, true);
-		perform set_config('anago.max_inflight_reads', (1 + seed * 7 % 40)::text, true);
-		perform set_config('anago.max_rows_ahead', (1 + seed * 5 % 30)::text, true);
-		perform set_config('work_mem', case when seed % 2 = 0 then '64kB' else '4MB' end, true);
-		select sum(hashtext(x.name)) into n from c, lateral (select name from l where cust = c.id order by day desc limit 3) x;
-		wanted := coalesce(wanted, n);
-		if n is distinct from wanted then
-			raise warning 'seed %: other rows', seed;
-		end if;
-	end loop;
-end $$;
+select anago_same_seeds('select sum(hashtext(x.name)) from c, lateral (select name from l where cust = c.id order by day desc limit 3) x');
 reset anago.sim_fault_rate;
 drop schema firsts cascade;

@@ -25,41 +25,27 @@ vacuum analyze c, o, l;
 -- only a superuser may force them; rows in stock and here
 set enable_hashjoin = off;
 set enable_mergejoin = off;
-create function looks_in(query text) returns bigint language sql as $$
-	select count(*) from public.anago_plan(query) line where line ~ 'Look \d'
-$$;
-create function looks_same(query text, out same boolean, out rows bigint, out looks bigint)
-language plpgsql
-set anago.enable from current
-set anago.debug_force from current
-as $$
-begin
-	select r.same, r.rows into same, rows from public.anago_same(query) r;
-	perform set_config('anago.enable', 'on', true);
-	perform set_config('anago.debug_force', 'on', true);
-	looks := looks_in(query);
-end $$;
 
 -- LATERAL: the first of an index, the last of it, all for a sort
-select * from looks_same('select c.id, x.* from c, lateral (select * from o where cid = c.id order by day limit 3) x where grp = 3');
-select * from looks_same('select c.id, x.* from c, lateral (select * from o where cid = c.id order by day desc limit 3) x where grp = 3');
-select * from looks_same('select c.id, x.* from c, lateral (select * from o where cid = c.id order by note, id limit 3) x where grp = 3');
-select * from looks_same('select c.id, x.* from c, lateral (select * from o where cid = c.id and id % 2 = 0 order by day, id offset 1 limit 2) x');
-select * from looks_same('select c.id, x.* from c left join lateral (select day from o where cid = c.id order by day limit 1) x on true');
-select * from looks_same('select c.id, x.* from c, lateral (select count(*), sum(day) from o where cid = c.id) x where grp < 5');
+select * from anago_same_looks('select c.id, x.* from c, lateral (select * from o where cid = c.id order by day limit 3) x where grp = 3');
+select * from anago_same_looks('select c.id, x.* from c, lateral (select * from o where cid = c.id order by day desc limit 3) x where grp = 3');
+select * from anago_same_looks('select c.id, x.* from c, lateral (select * from o where cid = c.id order by note, id limit 3) x where grp = 3');
+select * from anago_same_looks('select c.id, x.* from c, lateral (select * from o where cid = c.id and id % 2 = 0 order by day, id offset 1 limit 2) x');
+select * from anago_same_looks('select c.id, x.* from c left join lateral (select day from o where cid = c.id order by day limit 1) x on true');
+select * from anago_same_looks('select c.id, x.* from c, lateral (select count(*), sum(day) from o where cid = c.id) x where grp < 5');
 -- other types, conditions and kinds of inner sides
-select * from looks_same('select c.id, x.* from c, lateral (select id from o where name = c.name order by note, id limit 4) x');
-select * from looks_same('select c.id, x.* from c, lateral (select id from o where color = c.color and day between c.grp and c.grp + 2 order by note, id limit 4) x');
-select * from looks_same('select c.id, x.* from c, lateral (select id from o where cid in (c.id, c.id + 1, c.grp) order by note, id limit 4) x where grp = 3');
-select * from looks_same('select c.id, x.* from c, lateral (select id from o where cid = abs(-c.id) order by note, id limit 4) x');
-select * from looks_same('select c.id, x.* from c, lateral (select id from o where cid = c.id union all select oid from l where oid = c.id order by 1 limit 5) x');
-select * from looks_same('select c.id, x.* from c, lateral (select o.id, amount from o join l on l.oid = o.id where cid = c.id order by note, 1, 2 limit 5) x where grp = 3');
+select * from anago_same_looks('select c.id, x.* from c, lateral (select id from o where name = c.name order by note, id limit 4) x');
+select * from anago_same_looks('select c.id, x.* from c, lateral (select id from o where color = c.color and day between c.grp and c.grp + 2 order by note, id limit 4) x');
+select * from anago_same_looks('select c.id, x.* from c, lateral (select id from o where cid in (c.id, c.id + 1, c.grp) order by note, id limit 4) x where grp = 3');
+select * from anago_same_looks('select c.id, x.* from c, lateral (select id from o where cid = abs(-c.id) order by note, id limit 4) x');
+select * from anago_same_looks('select c.id, x.* from c, lateral (select id from o where cid = c.id union all select oid from l where oid = c.id order by 1 limit 5) x');
+select * from anago_same_looks('select c.id, x.* from c, lateral (select o.id, amount from o join l on l.oid = o.id where cid = c.id order by note, 1, 2 limit 5) x where grp = 3');
 set enable_memoize = on;
-select * from looks_same('select c.grp, x.* from c, lateral (select id from o where cid = c.grp order by note, id limit 2) x');
+select * from anago_same_looks('select c.grp, x.* from c, lateral (select id from o where cid = c.grp order by note, id limit 2) x');
 -- each row of an outer loop begins a loop of its own
-select * from looks_same('select c.id, x.* from c, lateral (select o.id, y.amount from o, lateral
+select * from anago_same_looks('select c.id, x.* from c, lateral (select o.id, y.amount from o, lateral
 	(select amount from l where oid = o.id order by amount limit 1) y where o.cid = c.id order by 1, 2 limit 7) x where grp = 3');
-select * from looks_same('select c.id, (select count(*) from o, lateral (select amount from l where oid = o.id limit 1) y where o.cid = c.id) from c where grp = 3');
+select * from anago_same_looks('select c.id, (select count(*) from o, lateral (select amount from l where oid = o.id limit 1) y where o.cid = c.id) from c where grp = 3');
 -- arguments of a prepared statement
 select * from anago_same_prepared('select c.id, x.* from c, lateral (select * from o where cid = c.id and day > $2 order by day, id limit 3) x where grp = $1',
 	'int, int', '3, 0', '4, 50', 'null, 1');
@@ -73,20 +59,20 @@ select * from anago_plan('select c.id, x.* from c, lateral (select id from o whe
 select * from anago_plan('select c.id, x.id from c, lateral (select id from o where color = c.color and day between c.grp and c.grp + 2 order by note, id limit 4) x');
 -- off
 set anago.ahead = off;
-select looks_in('select c.id, x.* from c, lateral (select * from o where cid = c.id order by day limit 3) x');
+select anago_looks('select c.id, x.* from c, lateral (select * from o where cid = c.id order by day limit 3) x');
 reset anago.ahead;
 set anago.mode = serial;
-select looks_in('select c.id, x.* from c, lateral (select * from o where cid = c.id order by day limit 3) x');
+select anago_looks('select c.id, x.* from c, lateral (select * from o where cid = c.id order by day limit 3) x');
 reset anago.mode;
 
 -- what may not be run ahead of demand, or called for nothing
 create sequence calls;
 create function own_int(i int) returns int language sql immutable as 'select i + nextval(''calls'')::int * 0';
-select looks_in('select c.id, x.* from (select id, nextval(''calls'') from c offset 0) c, lateral (select * from o where cid = c.id order by day limit 3) x');
-select looks_in('select c.id, x.* from (select id from c for update) c, lateral (select * from o where cid = c.id order by day limit 3) x');
+select anago_looks('select c.id, x.* from (select id, nextval(''calls'') from c offset 0) c, lateral (select * from o where cid = c.id order by day limit 3) x');
+select anago_looks('select c.id, x.* from (select id from c for update) c, lateral (select * from o where cid = c.id order by day limit 3) x');
 -- an initplan is run when it is first asked for, here by the outer side
 create function looks_of_outer(select_list text, condition text) returns bigint language sql as $$
-	select looks.looks_in('select c.id, x.*' || select_list || ' from c, lateral (select * from o where cid = c.id order by day limit 3) x
+	select public.anago_looks('select c.id, x.*' || select_list || ' from c, lateral (select * from o where cid = c.id order by day limit 3) x
 		where case when c.id < 9 then true else ' || condition || ' end')
 $$;
 select looks_of_outer('', 'c.id = (select max(oid) from l)') as calm,
@@ -95,12 +81,12 @@ select looks_of_outer('', 'c.id = (select max(oid) from l)') as calm,
 	looks_of_outer('', 'c.id = (select max(oid) from l where amount < (select nextval(''calls'')))') as by_another,
 	looks_of_outer(', (select nextval(''calls''))', 'c.id > 9') as in_select_list;
 create function own_cid(i int) returns int language plpgsql immutable as 'begin return i; end';
-select looks_in('select c.id, x.* from c, lateral (select * from o where cid = own_cid(c.id) order by day limit 3) x');
+select anago_looks('select c.id, x.* from c, lateral (select * from o where cid = own_cid(c.id) order by day limit 3) x');
 -- nor what calls some for values of a type, or runs queries, though it is built in
 create type pair as (id int, grp int);
 create function own_json(c color) returns json language plpgsql stable as $$ begin raise 'called for nothing'; end $$;
 create cast (color as json) with function own_json(color);
-select key, looks_in('select c.id, x.* from (select *, row(id, grp)::pair as pair, array[color] as colors, row(color, id) as row from c offset 0) c,
+select key, anago_looks('select c.id, x.* from (select *, row(id, grp)::pair as pair, array[color] as colors, row(color, id) as row from c offset 0) c,
 		lateral (select * from o where name = ' || key || ' order by day limit 3) x') as looks
 	from unnest(array['c.name', 'case when c.color = ''red'' then c.name end', 'c.color::text', 'case when c.color = any(''{red,blue}'') then c.name end',
 		'to_json(c.color) #>> ''{}''', 'case when c.pair = ''(1,2)''::pair then c.name end', 'c.pair::text', 'case when c.colors = ''{red}'' then c.name end',
@@ -127,18 +113,18 @@ drop type pair;
 drop role looks_owner;
 -- the key of the second is known only when the first has been found; that of
 -- the last is an initplan's
-select looks_in('select c.id from c, lateral (select 1 from o, lateral (select 1 from l where l.oid = o.id and amount > c.id limit 1) y
+select anago_looks('select c.id from c, lateral (select 1 from o, lateral (select 1 from l where l.oid = o.id and amount > c.id limit 1) y
 	where o.day = c.id order by o.note limit 1) x');
-select looks_in('select c.id from c, lateral (select * from o where cid = (select max(id) from l, c where amount < 0) order by day limit 3) x');
+select anago_looks('select c.id from c, lateral (select * from o where cid = (select max(id) from l, c where amount < 0) order by day limit 3) x');
 
 -- subqueries that a scan evaluates: it is cut, and they are evaluated above it
-select * from looks_same('select c.id, (select sum(day) from o where cid = c.id) from c where grp < 4');
-select * from looks_same('select c.id, c.grp + (select count(*) from o where cid = c.id), (select max(note) from o where cid = c.grp) from c where grp < 4');
-select * from looks_same('select c from c where grp < 4 and (select count(*) from o where cid = c.id) > 14 and length(name) < 9');
-select * from looks_same('select c.id, exists (select 1 from o where cid = c.id and day > 50), array(select day from o where name = c.name order by day, id limit 3) from c');
-select * from looks_same('select x.id, (select sum(day) from o where cid = x.id) from (select id from c order by id limit 20) x');
-select * from looks_same('select c.id, (select sum(day) from o where cid = c.id) from c where grp < 4 order by c.grp, c.id limit 3');
-select * from looks_same('select c.id, (select sum(o.day + (select sum(amount) from l where oid = o.id)) from o where cid = c.id) from c where grp < 4');
+select * from anago_same_looks('select c.id, (select sum(day) from o where cid = c.id) from c where grp < 4');
+select * from anago_same_looks('select c.id, c.grp + (select count(*) from o where cid = c.id), (select max(note) from o where cid = c.grp) from c where grp < 4');
+select * from anago_same_looks('select c from c where grp < 4 and (select count(*) from o where cid = c.id) > 14 and length(name) < 9');
+select * from anago_same_looks('select c.id, exists (select 1 from o where cid = c.id and day > 50), array(select day from o where name = c.name order by day, id limit 3) from c');
+select * from anago_same_looks('select x.id, (select sum(day) from o where cid = x.id) from (select id from c order by id limit 20) x');
+select * from anago_same_looks('select c.id, (select sum(day) from o where cid = c.id) from c where grp < 4 order by c.grp, c.id limit 3');
+select * from anago_same_looks('select c.id, (select sum(o.day + (select sum(amount) from l where oid = o.id)) from o where cid = c.id) from c where grp < 4');
 select * from anago_plan('select c.ctid, c.id, (select sum(day) from o where cid = c.id) from c where grp < 4 and (select count(*) from o where cid = c.grp) > 14 and id > 3');
 -- one that a merge join goes back in is not cut
 create table m1 as select g / 3 as id from generate_series(1, 600) g;
@@ -148,15 +134,15 @@ set enable_mergejoin = on;
 set enable_nestloop = off;
 set enable_sort = off;
 set enable_material = off;
-select * from looks_same('select x.id, y.id from m1 x join m1 y on x.id = y.id where x.id < 30 and (select count(*) + (random() * 0)::int from o where cid = y.id) > 3');
+select * from anago_same_looks('select x.id, y.id from m1 x join m1 y on x.id = y.id where x.id < 30 and (select count(*) + (random() * 0)::int from o where cid = y.id) > 3');
 select * from anago_plan('select x.id, y.id from m1 x join m1 y on x.id = y.id where x.id < 30 and (select count(*) + (random() * 0)::int from o where cid = y.id) > 3');
 reset enable_nestloop;
 reset enable_sort;
 reset enable_material;
 set enable_mergejoin = off;
 -- nor one that asks for an initplan with effects
-select looks_in('select c.id, (select sum(day) from o where cid = c.id) from c where case when c.id < 9 then true else c.id = (select max(id) from c) end') as calm,
-	looks_in('select c.id, (select sum(day) from o where cid = c.id) from c where case when c.id < 9 then true else c.id = (select nextval(''calls'')) end') as changes;
+select anago_looks('select c.id, (select sum(day) from o where cid = c.id) from c where case when c.id < 9 then true else c.id = (select max(id) from c) end') as calm,
+	anago_looks('select c.id, (select sum(day) from o where cid = c.id) from c where case when c.id < 9 then true else c.id = (select nextval(''calls'')) end') as changes;
 -- not in a cursor, where a row's place is looked for in the scan
 begin;
 declare k cursor for select c.id, (select sum(day) from o where cid = c.id) from c where c.grp < 4;
@@ -184,7 +170,7 @@ create function change(how text, statement text) returns setof changed language 
 declare
 	setting text;
 begin
-	if looks_in(statement) = 0 then
+	if anago_looks(statement) = 0 then
 		raise warning 'no looks: %', statement;
 	end if;
 	foreach setting in array '{off, on}'::text[] loop
@@ -206,7 +192,7 @@ select * from change('delete', 'delete from o using c where cid = c.id and c.grp
 select * from change('update, subquery', 'update o set day = (select sum(amount) from l where oid = o.id) where cid < 9 and (select count(*) from l where oid = o.id) = 2');
 select * from change('merge', 'merge into o using (select * from c where grp < 4) c on cid = c.id when matched then update set note = c.name');
 select count(*), sum(id) from (select o.id from c, o where cid = c.id and c.grp < 4 for update of o) x;
-select looks_in('select o.id from c, o where cid = c.id and c.grp < 4 for update of o');
+select anago_looks('select o.id from c, o where cid = c.id and c.grp < 4 for update of o');
 
 -- reads that fail in looks are nobody's affair; there are no looks afterwards
 set anago.sim_fault_rate = 1;
@@ -314,7 +300,7 @@ set max_parallel_workers_per_gather = 2;
 set parallel_setup_cost = 0;
 set parallel_tuple_cost = 0;
 set min_parallel_table_scan_size = 0;
-select * from looks_same('select c.id, x.* from c, lateral (select * from o where cid = c.id order by note, id limit 3) x where grp < 9');
+select * from anago_same_looks('select c.id, x.* from c, lateral (select * from o where cid = c.id order by note, id limit 3) x where grp < 9');
 
 -- what a worker meets while its leader is at looks is no error of theirs.  They take their time here, and core
 -- comes to no row
@@ -344,12 +330,12 @@ set max_parallel_workers_per_gather = 0;
 -- a Sort is told through the node how many rows a LIMIT wants, each time anew
 select substring(line, 'Custom.*Ahead|Look.*|Sort Method: [^ ]*') as line from anago_explain('analyze, costs off, timing off, summary off, buffers off',
 	'select s.id, (select count(*) from o where cid = s.id) from (select id, name from c order by name, id offset 0) s limit 20') line where line ~ 'Ahead|Look|Sort Method';
-select * from looks_same('select s.id, (select count(*) from o where cid = s.id) from (select id, name from c order by name, id offset 0) s limit 20 offset 3');
-select * from looks_same('select g, x.* from generate_series(-12, 12) g, lateral (select s.id, (select count(*) from o where cid = s.id) from
+select * from anago_same_looks('select s.id, (select count(*) from o where cid = s.id) from (select id, name from c order by name, id offset 0) s limit 20 offset 3');
+select * from anago_same_looks('select g, x.* from generate_series(-12, 12) g, lateral (select s.id, (select count(*) from o where cid = s.id) from
 	(select id, name from c order by name, id offset 0) s limit 2 * abs(g)) x');
-select * from looks_same('select g, x.* from generate_series(-12, 12) g, lateral (select s.id, (select count(*) from o where cid = s.id) from
+select * from anago_same_looks('select g, x.* from generate_series(-12, 12) g, lateral (select s.id, (select count(*) from o where cid = s.id) from
 	(select id, name from c where grp = 3 or id < g order by name, id offset 0) s limit 20 - abs(g)) x');
-select * from looks_same('select g, x.* from generate_series(0, 12) g, lateral (select s.name, (select count(*) from o where cid = s.id) from
+select * from anago_same_looks('select g, x.* from generate_series(0, 12) g, lateral (select s.name, (select count(*) from o where cid = s.id) from
 	(select id, name from c order by name, id offset 0) s order by s.name fetch first (g + 1) rows with ties) x');
 -- who asks for some rows at a time may ask for more
 do $$

@@ -35,14 +35,10 @@ select * from looks('merge into target t using source s on t.id = s.tid when mat
 select * from looks('merge into target t using source s on t.id = s.tid when matched then delete');
 select * from looks('merge into target t using source s on t.id = s.tid when not matched then do nothing');
 -- each row is looked for by its own action alone
-create function made(statement text) returns table (look text, probes int) language sql as $$
-	select * from (select ltrim(line), (regexp_match(lead(line) over (), 'Probes: (\d+)'))[1]::int
-		from public.anago_explain('analyze, costs off, timing off, summary off, buffers off', statement, false) line
-		where line ~ '(Look|Probes)') x where x.ltrim ~ 'Look.*(target|kid|parent)'
-$$;
 begin;
-select look, probes > 0 as some from made('merge into target t using source s on t.id = s.tid when matched and s.v > 7 then delete
-	when matched and t.v < 3 then update set a = s.a, b = s.b when not matched then insert (id, a) values (s.tid, s.a)');
+select look, probes > 0 as some from anago_looks_made('merge into target t using source s on t.id = s.tid when matched and s.v > 7 then delete
+	when matched and t.v < 3 then update set a = s.a, b = s.b when not matched then insert (id, a) values (s.tid, s.a)')
+	where look ~ '(target|kid|parent)';
 rollback;
 
 select * from anago_change('merge into target t using source s on t.id = s.tid when matched and s.v > 7 then delete

@@ -41,16 +41,11 @@ select * from looks('update parts set note = repeat(note, 100) where k = 150');
 select * from looks('update parts set k = 250 where k = 150');
 select * from looks('update parts set p = s.a % 500 + 1 from source s where s.id = parts.id');
 -- old rows that get entries, and leaves that are looked for: all but the first ones of a partition
-create function made(statement text) returns table (look text, probes int) language sql as $$
-	select * from (select ltrim(line), (regexp_match(lead(line) over (), 'Probes: (\d+)'))[1]::int
-		from public.anago_explain('analyze, costs off, timing off, summary off, buffers off', statement, false) line
-		where line ~ '(Look|Probes)') x where x.ltrim ~ 'Look'
-$$;
 begin;
-select look, probes > 2800 as most from made('update parts set note = repeat(note, 1000)');
+select look, probes > 2800 as most from anago_looks_made('update parts set note = repeat(note, 1000)');
 rollback;
 begin;
-select look, probes > 2800 as most from made('update parts set k = (k + 100) % 300');
+select look, probes > 2800 as most from anago_looks_made('update parts set k = (k + 100) % 300');
 rollback;
 
 select * from anago_change('update parts set note = repeat(note, 100)');

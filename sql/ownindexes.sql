@@ -40,15 +40,10 @@ set anago.sim_hit_rate = 0;
 create function looks(statement text) returns setof text language sql as $$
 	select ltrim(line) from public.anago_plan(statement) line where line ~ '(Tid Scan|Insertion|Index Key|Index Cond|Look)'
 $$;
-create function made(statement text) returns table (look text, probes int) language sql as $$
-	select * from (select ltrim(line), (regexp_match(lead(line) over (), 'Probes: (\d+)'))[1]::int
-		from public.anago_explain('analyze, costs off, timing off, summary off, buffers off', statement, false) line
-		where line ~ '(Look|Probes)') x where x.ltrim ~ 'Look'
-$$;
 select * from looks('insert into parts (a, b, k, n) select a, b, k, n from source');
 -- of 1,200 rows 200 go to each of three partitions, and 300 to each of those below the last; but for the first ones
 begin;
-select look, round(probes, -2) as nearly from made('insert into parts (a, b, k, n) select a, b, k, n + 5000 from source');
+select look, round(probes, -2) as nearly from anago_looks_made('insert into parts (a, b, k, n) select a, b, k, n + 5000 from source');
 rollback;
 select * from looks('update parts set b = b || ''x''');
 select * from looks('insert into parts (a, b, k, n) select a, b, k, n from source on conflict do nothing');

@@ -109,32 +109,22 @@ select * from made('select c.id, x.n from c, lateral (select count(*) as n from 
 select * from made('select c.id, x.n from c, lateral (select count(*) as n from (select 1 from h where cust = c.id union all select 1 from l where cust = c.id and region = c.region limit 5) y) x');
 set anago.enable = off;
 set anago.debug_force = off;
-create function pruned_same(query text, out same boolean, out rows bigint, out looks bigint) language plpgsql
-set anago.enable from current
-set anago.debug_force from current
-as $$
-begin
-	select r.same, r.rows into same, rows from public.anago_same(query) r;
-	perform set_config('anago.enable', 'on', true);
-	perform set_config('anago.debug_force', 'on', true);
-	looks := public.anago_looks(query);
-end $$;
-select * from pruned_same('select c.id, x.day from c, lateral (select * from h where cust = c.id order by day desc limit 3) x');
-select * from pruned_same('select c.id, x.day from c left join lateral (select * from h where cust = c.id and day > c.grp order by day limit 1) x on true');
-select * from pruned_same('select c.id, x.note from c, lateral (select note from h where cust in (c.id, c.grp) order by day, note limit 5) x');
-select * from pruned_same('select c.id, x.n, x.m from c, lateral (select count(*) as n, max(note) as m from l where cust = c.id and region = c.region) x');
-select * from pruned_same('select c.id, x.n from c, lateral (select count(note) as n from l where cust = c.id and region is not distinct from c.region) x');
-select * from pruned_same('select c.id, x.n from c, lateral (select count(note) as n from r where cust = c.id and day between c.at and c.at + 9 and region = c.region) x');
-select * from pruned_same('select c.id, x.day from c, lateral (select * from s where cust = c.id and day <= c.at order by day desc limit 3) x');
-select * from pruned_same('select c.id, x.day from c, lateral (select * from r where cust = c.id and day <= c.at order by day desc limit 3) x');
-select * from pruned_same('select c.id, x.day from c, lateral (select * from s where cust = c.id and day > c.at order by day limit 70) x');
-select * from pruned_same('select c.id from c where exists (select from r where cust = c.id and day > c.at)');
-select * from pruned_same('select c.id from c where not exists (select from h where cust = c.id)');
-select * from pruned_same('select c.id, x.cust from c left join lateral (select cust from h where cust = c.id limit 1) x on true');
-select * from pruned_same('select c.id, x.cust from c left join lateral (select cust from l where region = c.region limit 1) x on true where exists (select from l where cust = c.id and region = c.region)');
-select * from pruned_same('select c.id, (select max(day) from h where cust = c.id), (select sum(day) from r where cust = c.grp and day < c.at) from c');
-select * from pruned_same('select g, (select sum(x.day) from c, lateral (select day from s where cust = c.id and day < c.at - g order by day desc limit 2) x where c.grp = g) from generate_series(1, 9) g');
-select * from pruned_same('select c.id, x.n from c, lateral (select count(*) as n from (select 1 from h where cust = c.id union all select 1 from l where cust = c.id and region = c.region limit 5) y) x');
+select * from anago_same_looks('select c.id, x.day from c, lateral (select * from h where cust = c.id order by day desc limit 3) x');
+select * from anago_same_looks('select c.id, x.day from c left join lateral (select * from h where cust = c.id and day > c.grp order by day limit 1) x on true');
+select * from anago_same_looks('select c.id, x.note from c, lateral (select note from h where cust in (c.id, c.grp) order by day, note limit 5) x');
+select * from anago_same_looks('select c.id, x.n, x.m from c, lateral (select count(*) as n, max(note) as m from l where cust = c.id and region = c.region) x');
+select * from anago_same_looks('select c.id, x.n from c, lateral (select count(note) as n from l where cust = c.id and region is not distinct from c.region) x');
+select * from anago_same_looks('select c.id, x.n from c, lateral (select count(note) as n from r where cust = c.id and day between c.at and c.at + 9 and region = c.region) x');
+select * from anago_same_looks('select c.id, x.day from c, lateral (select * from s where cust = c.id and day <= c.at order by day desc limit 3) x');
+select * from anago_same_looks('select c.id, x.day from c, lateral (select * from r where cust = c.id and day <= c.at order by day desc limit 3) x');
+select * from anago_same_looks('select c.id, x.day from c, lateral (select * from s where cust = c.id and day > c.at order by day limit 70) x');
+select * from anago_same_looks('select c.id from c where exists (select from r where cust = c.id and day > c.at)');
+select * from anago_same_looks('select c.id from c where not exists (select from h where cust = c.id)');
+select * from anago_same_looks('select c.id, x.cust from c left join lateral (select cust from h where cust = c.id limit 1) x on true');
+select * from anago_same_looks('select c.id, x.cust from c left join lateral (select cust from l where region = c.region limit 1) x on true where exists (select from l where cust = c.id and region = c.region)');
+select * from anago_same_looks('select c.id, (select max(day) from h where cust = c.id), (select sum(day) from r where cust = c.grp and day < c.at) from c');
+select * from anago_same_looks('select g, (select sum(x.day) from c, lateral (select day from s where cust = c.id and day < c.at - g order by day desc limit 2) x where c.grp = g) from generate_series(1, 9) g');
+select * from anago_same_looks('select c.id, x.n from c, lateral (select count(*) as n from (select 1 from h where cust = c.id union all select 1 from l where cust = c.id and region = c.region limit 5) y) x');
 -- key of the row in a function; what a user has written, or what may differ, is not called ahead
 create function of_user(int) returns int language plpgsql stable as $$ begin return $1; end $$;
 create function by_user(int4, int8) returns int8 language sql immutable strict as $$ select $1::int8 $$;
@@ -145,10 +135,10 @@ create table u_1 partition of u for values with (modulus 2, remainder 1);
 insert into u select g % 211, g from generate_series(1, 2000) g;
 create index u_cust on u (cust);
 analyze u;
-select * from pruned_same('select c.id, x.n from c, lateral (select count(note) as n from h where cust = abs(c.id - 100)) x');
-select * from pruned_same('select c.id, x.n from c, lateral (select count(note) as n from h where cust = of_user(c.id)) x');
-select * from pruned_same('select c.id, x.n from c, lateral (select count(note) as n from h where cust = (select max(id) from c b where b.grp = c.grp)) x');
-select * from pruned_same('select c.id, x.n from c, lateral (select count(day) as n from u where cust = c.id) x');
+select * from anago_same_looks('select c.id, x.n from c, lateral (select count(note) as n from h where cust = abs(c.id - 100)) x');
+select * from anago_same_looks('select c.id, x.n from c, lateral (select count(note) as n from h where cust = of_user(c.id)) x');
+select * from anago_same_looks('select c.id, x.n from c, lateral (select count(note) as n from h where cust = (select max(id) from c b where b.grp = c.grp)) x');
+select * from anago_same_looks('select c.id, x.n from c, lateral (select count(day) as n from u where cust = c.id) x');
 
 -- rows that are changed; partitions of the target are pruned, too
 set anago.enable = on;
@@ -261,22 +251,6 @@ commit;
 set anago.debug_force = off;
 set anago.residency = off;
 set anago.sim_fault_rate = 0.03;
-do $$
-declare
-	n bigint;
-	wanted bigint;
-begin
-	for seed in 1 .. 20 loop
-		perform set_config('anago.sim_seed', seed::text, true);
-		perform set_config('anago.max_inflight_reads', (1 + seed * 7 % 40)::text, true);
-		perform set_config('anago.max_rows_ahead', (1 + seed * 5 % 30)::text, true);
-		perform set_config('work_mem', case when seed % 2 = 0 then '64kB' else '4MB' end, true);
-		select sum(hashtext(x.note)) into n from c, lateral (select note from s where cust = c.id and day <= c.at order by day desc limit 3) x;
-		wanted := coalesce(wanted, n);
-		if n is distinct from wanted then
-			raise warning 'seed %: other rows', seed;
-		end if;
-	end loop;
-end $$;
+select anago_same_seeds('select sum(hashtext(x.note)) from c, lateral (select note from s where cust = c.id and day <= c.at order by day desc limit 3) x');
 reset anago.sim_fault_rate;
 drop schema pruned cascade;

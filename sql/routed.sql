@@ -13,10 +13,7 @@ insert into parent select g, g from generate_series(1, 500) g;
 
 -- The share of rows that each look was made for: all but those that came before the partition's first.
 create function made(statement text, of_rows int) returns table (look text, nearly_all boolean) language sql as $$
-	select ltrim(look), probes::int between of_rows * 0.9 and of_rows - 1 from (
-		select line as look, (regexp_match(lead(line) over (), 'Probes: (\d+)'))[1] as probes
-		from public.anago_explain('analyze, costs off, timing off, summary off, buffers off', statement, false) line
-		where line ~ '(Look|Probes)') x
+	select look, probes between of_rows * 0.9 and of_rows - 1 from public.anago_looks_made(statement)
 	where look ~ 'Insertion'
 $$;
 

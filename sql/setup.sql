@@ -240,6 +240,48 @@ create function anago_looks(statement text) returns bigint language sql as $$
 	select count(*) from public.anago_plan(statement) line where line ~ 'Look \d'
 $$;
 
+-- Same rows, and how many looks has the plan?
+create function anago_same_looks(query text, out same boolean, out rows bigint, out looks bigint)
+language plpgsql
+set anago.enable from current
+set anago.debug_force from current
+as $$
+begin
+	select r.same, r.rows into same, rows from public.anago_same(query) r;
+	perform set_config('anago.enable', 'on', true);
+	perform set_config('anago.debug_force', 'on', true);
+	looks := public.anago_looks(query);
+end $$;
+
+-- Runs a statement; how many rows was each look of its plan made for?
+create function anago_looks_made(statement text) returns table (look text, probes int) language sql as $$
+	select * from (select ltrim(line), (regexp_match(lead(line) over (), 'Probes: (\d+)'))[1]::int
+		from public.anago_explain('analyze, costs off, timing off, summary off, buffers off', statement, false) line
+		where line ~ '(Look|Probes)') x where x.ltrim ~ 'Look'
+$$;
+
+-- Does a query that gives one number give the same one whatever the order of reads, and with
+-- little room?  With anago.sim_fault_rate, whichever reads fail.
+create function anago_same_seeds(query text) returns boolean language plpgsql as $$
+declare
+	n bigint;
+	wanted bigint;
+begin
+	for seed in 1 .. 20 loop
+		perform set_config('anago.sim_seed', seed::text, true);
+		perform set_config('anago.max_inflight_reads', (1 + seed * 7 % 40)::text, true);
+		perform set_config('anago.max_rows_ahead', (1 + seed * 5 % 30)::text, true);
+		perform set_config('work_mem', case when seed % 2 = 0 then '64kB' else '4MB' end, true);
+		execute query into n;
+		wanted := coalesce(wanted, n);
+		if n is distinct from wanted then
+			raise warning 'seed %: other rows', seed;
+			return false;
+		end if;
+	end loop;
+	return true;
+end $$;
+
 -- What a statement makes of a table, partition by partition, or of all tables of the
 -- current schema: the same without looks and with looks, forced by default; or the
 -- same error?  All of it is undone.  n: rows that are there then.

@@ -180,21 +180,6 @@ reset min_parallel_index_scan_size;
 set max_parallel_workers_per_gather = 0;
 set anago.io_method = sim;
 set anago.sim_hit_rate = 0;
-create function sk_read(query text, out pages bigint, out ours boolean)
-language plpgsql as $$
-declare
-	plan jsonb;
-begin
-	execute 'explain (analyze, buffers, costs off, timing off, format json) ' || query into plan;
-	ours := plan::text ~ 'Anago(Scan|Join)';
-	if ours then
-		select sum(n::bigint) into pages from unnest('{"Reads Issued", "Synchronous Reads"}'::text[]) name,
-			jsonb_path_query(plan, format('strict $.**.%I', name)::jsonpath) n;
-	else
-		pages := (plan->0->'Plan'->>'Shared Hit Blocks')::bigint +
-			(plan->0->'Plan'->>'Shared Read Blocks')::bigint;
-	end if;
-end $$;
 create function sk_pages(query text, out few boolean, out most text)
 language plpgsql as $$
 declare
@@ -202,10 +187,10 @@ declare
 	ours record;
 begin
 	perform set_config('anago.enable', 'off', true);
-	select * into stock from sk_read(query);
+	select * into stock from anago_read(query);
 	perform set_config('anago.enable', 'on', true);
 	perform set_config('anago.debug_force', 'on', true);
-	select * into ours from sk_read(query);
+	select * into ours from anago_read(query);
 	few := ours.ours and ours.pages <= stock.pages + 8;
 	if not few then
 		most := format('%s, stock %s', ours.pages, stock.pages);
