@@ -15,15 +15,7 @@
  *		  -> Limit -> Sort -> Index Scan	key: a column of that row
  *
  * How far it runs ahead, and whether at all, follows from what core and looks
- * read: pace.h.
- *
- * Errors.  What a look meets is not the query's: it may be about a row that core
- * never comes to.  So an error that is raised in looks is dropped, with all that
- * they had taken, which is what a subtransaction's abort would do: they have a
- * resource owner of their own, take no lock, and write nothing.  The rows that are
- * held leave without looks, and no more looks are made in this node.  Should core
- * meet the same error, it is raised there.  Errors of the child are raised, those of parallel
- * workers, and what is about the query as a whole: cancel, shutdown, no memory.
+ * read: pace.h.  What becomes of errors in looks: apart.h.
  *
  *-------------------------------------------------------------------------
  */
@@ -31,16 +23,11 @@
 
 #include "executor/executor.h"
 #include "miscadmin.h"
-#include "storage/bufmgr.h"
-#include "storage/condition_variable.h"
-#include "storage/lwlock.h"
-#include "utils/memutils.h"
-#include "utils/wait_event.h"
 
 #include "compat.h"
 #include "guc.h"
 #include "node/ahead.h"
-#include "node/fault.h"
+#include "node/apart.h"
 #include "node/wal.h"
 #include "resource/budgets.h"
 #include "stats/stats.h"
@@ -202,115 +189,38 @@ begin_ahead(CustomScanState *node, EState *estate, int eflags)
 	begin_looks(state, estate, eflags);
 }
 
-/* --- looks --- */
-
-/*
- * As a subtransaction's end does it.  Where all went well nothing is left to be released
- * but reads that are on their way: core has them in the owner's list, which goes now.
- */
-static void
-end_owner(AnagoAheadState *state, bool well)
-{
-	ResourceOwnerRelease(state->owner, RESOURCE_RELEASE_BEFORE_LOCKS, well, false);
-	ResourceOwnerRelease(state->owner, RESOURCE_RELEASE_LOCKS, well, false);
-	ResourceOwnerRelease(state->owner, RESOURCE_RELEASE_AFTER_LOCKS, well, false);
-	ResourceOwnerDelete(state->owner);
-	state->owner = NULL;
-}
-
-/* See the top.  What a subtransaction's abort does about what looks may take. */
-static void
-give_up_looks(AnagoAheadState *state)
-{
-	HOLD_INTERRUPTS();
-	LWLockReleaseAll();
-	pgstat_report_wait_end();
-	anago_abort_io();
-	UnlockBuffers();
-	ConditionVariableCancelSleep();
-	end_owner(state, false);
-	anago_pipeline_abandon(state->pipeline);
-	RESUME_INTERRUPTS();
-}
-
-/* --- what they are told to do --- */
+/* --- what looks are told to do --- */
 
 /* Go on, and pull rows for them. */
 static void
-go_on(AnagoAheadState *state)
+go_on(AnagoPipeline *looks)
 {
-	(void) anago_pipeline_look(state->pipeline, false);
+	(void) anago_pipeline_look(looks, false);
 }
 
 /* The same until the first row is done. */
 static void
-go_on_to_first(AnagoAheadState *state)
+go_on_to_first(AnagoPipeline *looks)
 {
-	(void) anago_pipeline_look(state->pipeline, true);
+	(void) anago_pipeline_look(looks, true);
 }
 
 /* Until all rows that are held are done, with none pulled. */
 static void
-finish_all(AnagoAheadState *state)
+finish_all(AnagoPipeline *looks)
 {
-	AnagoHeld  *held = state->held;
+	AnagoHeld  *held = looks->held;
 	bool		closed = held->closed;
 
 	held->closed = true;
-	anago_pipeline_look_late(state->pipeline);
+	anago_pipeline_look_late(looks);
 	held->closed = closed;
-}
-
-/* Have looks do so.  An error in them ends them for good. */
-static void
-look(AnagoAheadState *state, void (*act) (AnagoAheadState *))
-{
-	ResourceOwner owner = CurrentResourceOwner;
-	MemoryContext context = CurrentMemoryContext;
-	AnagoIdentity before = anago_identity();
-	AnagoFaultWatch watch;
-
-	anago_fault_watch(&watch);
-	state->held->owner = owner;
-	state->held->callbacks = watch.callback.previous;
-	CurrentResourceOwner = state->owner;
-	PG_TRY();
-	{
-		act(state);
-	}
-	PG_CATCH();
-	{
-		CurrentResourceOwner = owner;
-		if (state->held->in_child || anago_fault_is_of_query(&watch) ||
-			!anago_identity_is(before))
-			PG_RE_THROW();
-		MemoryContextSwitchTo(context);
-		give_up_looks(state);
-		FlushErrorState();
-	}
-	PG_END_TRY();
-	anago_fault_unwatch(&watch);
-	CurrentResourceOwner = owner;
 }
 
 static bool
 are_over(const AnagoAheadState *state)
 {
 	return state->pipeline == NULL || state->pipeline->abandoned;
-}
-
-/* Tasks, reads and pins of looks go. */
-static void
-forget_looks(AnagoAheadState *state)
-{
-	ResourceOwner owner = CurrentResourceOwner;
-
-	if (state->owner == NULL)
-		return;
-	CurrentResourceOwner = state->owner;
-	anago_pipeline_rescan(state->pipeline);
-	CurrentResourceOwner = owner;
-	end_owner(state, true);
 }
 
 /* --- rows --- */
@@ -330,7 +240,7 @@ rows_wanted(const AnagoAheadState *state)
 static void
 go_ahead(AnagoAheadState *state)
 {
-	state->owner = ResourceOwnerCreate(CurrentResourceOwner, "anago looks");
+	state->owner = anago_apart_begin();
 	anago_pace_ahead(&state->pace, &state->pipeline->counters->run);
 	state->held->closed = false;
 	state->is_ahead = true;
@@ -344,7 +254,7 @@ static void
 stop_ahead(AnagoAheadState *state)
 {
 	state->child_ended = state->held->child_ended;
-	forget_looks(state);
+	anago_apart_end(state->pipeline, &state->owner);
 	state->is_ahead = false;
 }
 
@@ -358,7 +268,7 @@ wait_for_first(AnagoAheadState *state)
 	int			n = (int) (held->end - held->first);
 	int64		before = run->reads + run->sync_reads;
 
-	look(state, late ? finish_all : go_on_to_first);
+	anago_apart(state->pipeline, &state->owner, late ? finish_all : go_on_to_first);
 	/* what late looks have been put off for may have been there */
 	if (!late || run->reads + run->sync_reads > before)
 		anago_pace_slept(&state->pace, n, held->size);
@@ -376,7 +286,7 @@ bring_first(AnagoAheadState *state)
 		if (anago_pace_has_enough(pace, &state->pipeline->counters->run))
 			held->closed = true;
 		held->bound = Min(anago_pace_bound(pace, state->stop_at), held->size);
-		look(state, go_on);
+		anago_apart(state->pipeline, &state->owner, go_on);
 	}
 	if (!are_over(state) && !anago_held_may_leave(held) &&
 		!(anago_held_is_empty(held) && (held->closed || held->child_ended)))
@@ -494,10 +404,10 @@ next_of_backlog(void *arg)
 }
 
 static void
-look_at_batch(AnagoAheadState *state)
+look_at_batch(AnagoPipeline *looks)
 {
-	go_on(state);
-	finish_all(state);
+	go_on(looks);
+	finish_all(looks);
 }
 
 static void
@@ -513,14 +423,14 @@ begin_batch(AnagoAheadState *state)
 	held->late.pages = held->most_pages / 2;
 	held->afterwards = next_of_backlog;
 	held->afterwards_arg = state;
-	state->owner = ResourceOwnerCreate(CurrentResourceOwner, "anago looks");
+	state->owner = anago_apart_begin();
 }
 
 static void
 end_batch(AnagoAheadState *state)
 {
 	ExecClearTuple(state->slot);
-	forget_looks(state);
+	anago_apart_end(state->pipeline, &state->owner);
 	anago_held_reset(state->held);
 	state->held->afterwards = NULL;
 }
@@ -537,7 +447,7 @@ catch_up(void *arg)
 	if (!are_over(state))
 	{
 		begin_batch(state);
-		look(state, look_at_batch);
+		anago_apart(state->pipeline, &state->owner, look_at_batch);
 		rows = (int) (state->held->end - state->held->first);
 		end_batch(state);
 	}
@@ -558,7 +468,7 @@ rescan_ahead(CustomScanState *node)
 	if (state->held != NULL)
 	{
 		ExecClearTuple(state->slot);
-		forget_looks(state);
+		anago_apart_end(state->pipeline, &state->owner);
 		anago_held_reset(state->held);
 		anago_pace_rescan(&state->pace, state->is_ahead);
 	}
@@ -591,7 +501,7 @@ end_ahead(CustomScanState *node)
 	{
 		if (state->held != NULL)
 			add_to_stats(state);
-		forget_looks(state);
+		anago_apart_end(state->pipeline, &state->owner);
 		anago_pipeline_end(state->pipeline);
 	}
 	ExecEndNode(outerPlanState(node));

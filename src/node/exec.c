@@ -10,7 +10,7 @@
  *	  ahead.c		the plan node AnagoAhead; ahead_explain.c, its EXPLAIN
  *	  pace.c		how far that runs ahead
  *	  backlog.c		its looks that are made while triggers run
- *	  fault.c		which errors of looks may be dropped
+ *	  apart.c		looks run apart from the query; fault.c, which errors may be dropped
  *	  wal.c			the WAL writer is woken while rows are changed
  *
  *-------------------------------------------------------------------------
