@@ -47,33 +47,22 @@ const CustomScanMethods anago_join_methods = {
 	.CreateCustomScanState = create_scan_state,
 };
 
-static const CustomExecMethods scan_exec_methods = {
-	.CustomName = "AnagoScan",
-	.BeginCustomScan = begin_scan,
-	.ExecCustomScan = exec_scan,
-	.EndCustomScan = end_scan,
-	.ReScanCustomScan = rescan,
-	.EstimateDSMCustomScan = anago_parallel_estimate,
-	.InitializeDSMCustomScan = anago_parallel_initialize,
-	.ReInitializeDSMCustomScan = anago_parallel_reinitialize,
-	.InitializeWorkerCustomScan = anago_parallel_initialize_worker,
-	.ShutdownCustomScan = anago_parallel_shutdown,
-	.ExplainCustomScan = anago_explain,
-};
+/* Both run the same code, and differ in what EXPLAIN calls them. */
+#define EXEC_METHODS(name) \
+	.CustomName = name, \
+	.BeginCustomScan = begin_scan, \
+	.ExecCustomScan = exec_scan, \
+	.EndCustomScan = end_scan, \
+	.ReScanCustomScan = rescan, \
+	.EstimateDSMCustomScan = anago_parallel_estimate, \
+	.InitializeDSMCustomScan = anago_parallel_initialize, \
+	.ReInitializeDSMCustomScan = anago_parallel_reinitialize, \
+	.InitializeWorkerCustomScan = anago_parallel_initialize_worker, \
+	.ShutdownCustomScan = anago_parallel_shutdown, \
+	.ExplainCustomScan = anago_explain
 
-static const CustomExecMethods join_exec_methods = {
-	.CustomName = "AnagoJoin",
-	.BeginCustomScan = begin_scan,
-	.ExecCustomScan = exec_scan,
-	.EndCustomScan = end_scan,
-	.ReScanCustomScan = rescan,
-	.EstimateDSMCustomScan = anago_parallel_estimate,
-	.InitializeDSMCustomScan = anago_parallel_initialize,
-	.ReInitializeDSMCustomScan = anago_parallel_reinitialize,
-	.InitializeWorkerCustomScan = anago_parallel_initialize_worker,
-	.ShutdownCustomScan = anago_parallel_shutdown,
-	.ExplainCustomScan = anago_explain,
-};
+static const CustomExecMethods scan_exec_methods = {EXEC_METHODS("AnagoScan")};
+static const CustomExecMethods join_exec_methods = {EXEC_METHODS("AnagoJoin")};
 
 void
 anago_node_init(void)

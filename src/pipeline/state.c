@@ -84,6 +84,17 @@ anago_pipeline_publish(AnagoPipeline *pipeline)
 	LWLockRelease(lock);
 }
 
+void *
+anago_pipeline_grow(AnagoPipeline *pipeline, void *list, int *room, int first)
+{
+	int			most = Max(*room * 2, first);
+
+	anago_memory_fix(&pipeline->memory, sizeof(void *) * (most - *room));
+	*room = most;
+	return list == NULL ? MemoryContextAlloc(pipeline->whole, sizeof(void *) * most) :
+		repalloc(list, sizeof(void *) * most);
+}
+
 int
 anago_op_short_of(const AnagoOp *op)
 {

@@ -128,4 +128,11 @@ anago_pipeline_free(AnagoPipeline *pipeline, void *chunk, Size size)
 	pfree(chunk);
 }
 
+/*
+ * A list of pointers that is full, or NULL: with twice as much room, or with `first` places.
+ * It is there until the query ends.
+ */
+extern void *anago_pipeline_grow(AnagoPipeline *pipeline, void *list, int *room,
+								 int first);
+
 #endif							/* ANAGO_STATE_H */

@@ -146,21 +146,6 @@ get_keys(const AnagoStep *step, HeapTuple tuple)
 
 /* --- their probes --- */
 
-static void
-make_room(AnagoStep *step)
-{
-	AnagoPipeline *pipeline = step->op.pipeline;
-	AnagoBehind *behind = step->behind;
-	int			most = Max(behind->max_probes * 2, PROBES_FIRST);
-
-	anago_memory_fix(&pipeline->memory,
-					 sizeof(AnagoProbe *) * (most - behind->max_probes));
-	behind->probes = behind->probes == NULL ?
-		MemoryContextAlloc(pipeline->whole, sizeof(AnagoProbe *) * most) :
-		repalloc(behind->probes, sizeof(AnagoProbe *) * most);
-	behind->max_probes = most;
-}
-
 /* The row's probes become one family. */
 static AnagoFan *
 fan_of(AnagoProbe *probe)
@@ -188,7 +173,8 @@ add_probe(AnagoProbe *probe, AnagoStep *step)
 	AnagoProbe *next;
 
 	if (behind->nprobes == behind->max_probes)
-		make_room(probe->step);
+		behind->probes = anago_pipeline_grow(probe->step->op.pipeline, behind->probes,
+											 &behind->max_probes, PROBES_FIRST);
 	if (probe->row != NULL)
 		probe->row->refs++;
 	next = anago_probe_make(step, probe->row);

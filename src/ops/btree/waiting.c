@@ -24,25 +24,12 @@ typedef struct WaitingTask
 
 StaticAssertDecl(sizeof(WaitingTask) <= ANAGO_TASK_SIZE, "task fits its slot");
 
-static void
-make_room(AnagoStep *step)
-{
-	AnagoPipeline *pipeline = step->op.pipeline;
-	int			slots = Max(step->max_waiting * 2, WAITING_FIRST);
-
-	anago_memory_fix(&pipeline->memory,
-					 sizeof(AnagoRow *) * (slots - step->max_waiting));
-	step->waiting = step->waiting == NULL ?
-		MemoryContextAlloc(pipeline->whole, sizeof(AnagoRow *) * slots) :
-		repalloc(step->waiting, sizeof(AnagoRow *) * slots);
-	step->max_waiting = slots;
-}
-
 void
 anago_waiting_add(AnagoStep *step, AnagoRow *row)
 {
 	if (step->nwaiting == step->max_waiting)
-		make_room(step);
+		step->waiting = anago_pipeline_grow(step->op.pipeline, step->waiting,
+											&step->max_waiting, WAITING_FIRST);
 	step->waiting[step->nwaiting++] = row;
 }
 
