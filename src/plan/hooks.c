@@ -27,6 +27,7 @@
  *		inorder.c	probes that come to pages in order
  *		naps.c		what naps save of probes into shared buffers
  *		risk.c		how many more rows there may be than estimated
+ *		repeats.c	subqueries that come again with the same values
  *		waits.c		what waiting for pages costs, by what is known of the device
  *		dive.c		how many entries a step finds, asked of its index
  *		ramp.c		what the first rows cost

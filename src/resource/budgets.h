@@ -130,7 +130,7 @@ typedef struct AnagoSlot
 	pg_atomic_uint32 park;		/* it is to be parked; anybody writes this, */
 	pg_atomic_uint32 own_limit; /* and this: of its reads, by the query's */
 	pg_atomic_uint32 nodes;		/* of the statement, in its leader */
-	pg_atomic_uint64 control;	/* AnagoControl of the query, in its leader; */
+	pg_atomic_uint64 control;	/* limits of the query (below), in its leader; */
 	pg_atomic_uint32 query_bound;	/* by it, of query_taken, 0: none; */
 	pg_atomic_uint32 query_taken;	/* and the sum of its query_charged */
 

@@ -6,7 +6,7 @@
  *
  * The controller: a pure function of what was seen since the last time, and of a
  * state.  Neither this header nor guard.c includes postgres.h, and no clock is
- * looked at (t/resource_test.c invents what is seen).  Who looks, and puts into
+ * looked at (t/guard_test.c invents what is seen).  Who looks, and puts into
  * effect what is decided, is guard_worker.c.
  *
  * A transaction's latency is the time that processes were busy with transactions,
