@@ -70,12 +70,16 @@ anago_apart(AnagoPipeline *looks, ResourceOwner *owner, AnagoAct act)
 	}
 	PG_CATCH();
 	{
+		bool		raised = looks->held->in_child || anago_fault_is_of_query(&watch) ||
+			!anago_identity_is(before);
+
 		CurrentResourceOwner = of_query;
-		if (looks->held->in_child || anago_fault_is_of_query(&watch) ||
-			!anago_identity_is(before))
-			PG_RE_THROW();
 		MemoryContextSwitchTo(context);
-		give_up_looks(looks, owner);
+		/* afterwards it is another query that fails, and this one may go on */
+		if (!raised || looks->held->afterwards != NULL)
+			give_up_looks(looks, owner);
+		if (raised)
+			PG_RE_THROW();
 		FlushErrorState();
 	}
 	PG_END_TRY();

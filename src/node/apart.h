@@ -9,7 +9,8 @@
  * The rows that are held leave without looks, and no more looks are made in this node.
  * Should core meet the same error, it is raised there.  Errors of the child are raised,
  * those of parallel workers, and what is about the query as a whole: cancel, shutdown,
- * no memory (fault.h).
+ * no memory (fault.h).  Where that happens afterwards, in a batch, another query meets it,
+ * a trigger's, and looks end as well.
  *
  *-------------------------------------------------------------------------
  */
