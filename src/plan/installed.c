@@ -15,7 +15,6 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_proc.h"
 #include "utils/inval.h"
 #include "utils/plancache.h"
 #include "utils/syscache.h"
@@ -62,7 +61,7 @@ proc_changed(Datum arg, int cacheid, uint32 hashvalue)
 static void
 look_up(void)
 {
-	Oid			function = anago_extension_member(ProcedureRelationId, NULL);
+	Oid			function = anago_extension_mark();
 
 	if (OidIsValid(function))
 		function_hash = GetSysCacheHashValue1(PROCOID,
