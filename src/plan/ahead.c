@@ -458,10 +458,11 @@ place_in_modify(ModifyTable *modify, PlaceCxt *cxt)
 	AnagoLooks	looks = {.stmt = cxt->stmt,.of_rows = cxt->of_rows};
 	Plan	   *rows = outerPlan(modify);
 	List	   *whole = rows->targetlist;
-	List	   *targetlist = child_columns(rows);
+	List	   *targetlist;
 
-	if (!is_worth_it(rows, cxt))
+	if (!is_worth_it(rows, cxt) || !anago_may_lead_on(modify, whole))
 		return;
+	targetlist = child_columns(rows);
 	if (modify->operation == CMD_INSERT && anago_is_restless((Node *) whole) &&
 		!anago_cut_restless(rows, &targetlist))
 		return;

@@ -96,6 +96,12 @@ extern bool anago_is_all_plain(Node *node);
 extern AttrNumber anago_own_attno(const AnagoChange *change, Index of, AttrNumber attno);
 
 /*
+ * modify.c: might it find any?  A cheap test.  Rows that go lead to others by columns that
+ * the plan was asked for, and to nothing else.
+ */
+extern bool anago_may_lead_on(const ModifyTable *node, const List *tlist);
+
+/*
  * modify.c: find the looks of rows that `node` is to get.  `tlist` is what it gets
  * of a row: Vars of OUTER_VAR are columns of the plan below.
  */
@@ -110,6 +116,7 @@ extern void anago_find_changes(AnagoLooks *looks, const ModifyTable *node,
  * others refer to, if rows are to lose them.  Then, in the finished plan: looks by
  * foreign keys, to and from the table.
  */
+extern bool anago_may_ask_for_keys(const Query *query);
 extern void anago_ask_for_keys(Query *query);
 extern void anago_find_references(const AnagoChange *change);
 

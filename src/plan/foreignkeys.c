@@ -23,7 +23,6 @@
 #include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_constraint.h"
-#include "catalog/pg_inherits.h"
 #include "catalog/pg_trigger.h"
 #include "commands/trigger.h"
 #include "nodes/makefuncs.h"
@@ -441,56 +440,93 @@ ask_for(Query *query, Relation rel, AttrNumber attno)
 
 /* Rows of the other table matter if it is large, as far as that is known at once. */
 static bool
-is_large(Oid relid)
+is_large(Relation rel)
 {
-	Relation	rel = anago_try_open(relid);
-	bool		result = rel != NULL && rel->rd_rel->relkind == RELKIND_RELATION &&
+	return rel->rd_rel->relkind == RELKIND_RELATION &&
 		(anago_debug_force || rel->rd_rel->relpages > ANAGO_SMALL_PAGES);
+}
 
-	anago_try_close(rel);
+/*
+ * Would a look at rows that refer by that key be of use?  Most often all that it would read is
+ * cached, and then nothing is asked for, and nothing further looked up.
+ */
+static bool
+is_of_use(Oid relid, const ForeignKey *key)
+{
+	Relation	heap = anago_try_open(relid);
+	Relation	index = NULL;
+	Reference	reference = {.n = key->n};
+	bool		result;
+
+	memcpy(reference.others, key->child, sizeof(AttrNumber) * key->n);
+	if (heap != NULL && is_large(heap))
+		index = open_best_index(heap, &reference);
+	result = index != NULL && anago_is_worth_probing(heap, index);
+	anago_try_close(index);
+	anago_try_close(heap);
 	return result;
 }
 
 /* The columns of a key that rows lose. */
 static void
-ask_for_key(Query *query, Relation rel, const Trigger *trigger)
+ask_for_key(Query *query, Relation rel, Oid constraint, Oid relid)
 {
 	ForeignKey	key;
 	bool		lost = query->commandType == CMD_DELETE;
 
-	if (!read_key(trigger->tgconstraint, &key))
+	if (!read_key(constraint, &key))
 		return;
 	for (int i = 0; i < key.n; i++)
 		lost |= query->commandType == CMD_UPDATE && is_set(query, key.parent[i]);
-	if (!lost || !is_large(trigger->tgconstrrelid))
+	if (!lost || !is_of_use(relid, &key))
 		return;
 	for (int i = 0; i < key.n; i++)
 		ask_for(query, rel, key.parent[i]);
+}
+
+/* Of the keys by which others refer to it, what their triggers say, in turn. */
+static List *
+keys_to(Relation rel, CmdType operation)
+{
+	const TriggerDesc *triggers = rel->trigdesc;
+	List	   *result = NIL;
+
+	for (int i = 0; i < triggers->numtriggers; i++)
+	{
+		const Trigger *trigger = &triggers->triggers[i];
+
+		if (RI_FKey_trigger_type(trigger->tgfoid) == RI_TRIGGER_PK &&
+			fires(trigger, operation))
+		{
+			result = lappend_oid(result, trigger->tgconstraint);
+			result = lappend_oid(result, trigger->tgconstrrelid);
+		}
+	}
+	return result;
+}
+
+bool
+anago_may_ask_for_keys(const Query *query)
+{
+	return query->commandType == CMD_DELETE || query->commandType == CMD_UPDATE;
 }
 
 void
 anago_ask_for_keys(Query *query)
 {
 	const RangeTblEntry *rte;
-	const TriggerDesc *triggers;
+	List	   *keys = NIL;
 	Relation	rel;
 
-	if (query->commandType != CMD_DELETE && query->commandType != CMD_UPDATE)
-		return;
 	rte = rt_fetch(query->resultRelation, query->rtable);
-	if (rte->rtekind != RTE_RELATION ||
-		!(rte->relkind == RELKIND_PARTITIONED_TABLE ||
-		  (rte->relkind == RELKIND_RELATION && !has_subclass(rte->relid))))
+	if (rte->rtekind != RTE_RELATION)
 		return;
 	rel = table_open(rte->relid, NoLock);
-	triggers = triggers_of(rel);
-	for (int i = 0; triggers != NULL && i < triggers->numtriggers; i++)
-	{
-		const Trigger *trigger = &triggers->triggers[i];
-
-		if (RI_FKey_trigger_type(trigger->tgfoid) == RI_TRIGGER_PK &&
-			fires(trigger, query->commandType))
-			ask_for_key(query, rel, trigger);
-	}
+	if (rel->trigdesc != NULL &&
+		(rel->rd_rel->relkind == RELKIND_PARTITIONED_TABLE ||
+		 (rel->rd_rel->relkind == RELKIND_RELATION && !rel->rd_rel->relhassubclass)))
+		keys = keys_to(rel, query->commandType);
+	for (int i = 0; i < list_length(keys); i += 2)
+		ask_for_key(query, rel, list_nth_oid(keys, i), list_nth_oid(keys, i + 1));
 	table_close(rel, NoLock);
 }

@@ -143,7 +143,7 @@ plan_query(ANAGO_PLANNER_PARAMS)
 	anago_why_begin();
 	PG_TRY();
 	{
-		if (takes_part_in_finished())
+		if (anago_may_ask_for_keys(parse) && takes_part_in_finished())
 			anago_ask_for_keys(parse);
 		again = now.scrollable ? NULL : anago_rival_query(parse);
 		result = plan_once(ANAGO_PLANNER_ARGS);

@@ -349,20 +349,33 @@ fixes_first_column(Relation index, const AnagoStepDesc *desc)
 	return false;
 }
 
-static bool
-is_worth_it(Relation heap, Relation index, const AnagoStepDesc *desc)
+bool
+anago_is_worth_probing(Relation heap, Relation index)
 {
-	BlockNumber heap_pages = RelationGetNumberOfBlocks(heap);
-	BlockNumber index_pages = RelationGetNumberOfBlocks(index);
+	BlockNumber heap_pages;
+	BlockNumber index_pages;
 
-	if (desc->toast && heap_pages == 0)
+	if (!is_readable(heap))
 		return false;
 	if (anago_debug_force)
 		return true;
-	if (desc->look != ANAGO_LOOK_MATCHES)
-		return index_pages > ANAGO_SMALL_PAGES && anago_is_cold(index, index_pages);
+	heap_pages = RelationGetNumberOfBlocks(heap);
+	index_pages = RelationGetNumberOfBlocks(index);
 	return heap_pages + index_pages > ANAGO_SMALL_PAGES &&
 		(anago_is_cold(heap, heap_pages) || anago_is_cold(index, index_pages));
+}
+
+static bool
+is_worth_it(Relation heap, Relation index, const AnagoStepDesc *desc)
+{
+	BlockNumber pages;
+
+	if (desc->toast && RelationGetNumberOfBlocks(heap) == 0)
+		return false;
+	if (anago_debug_force || desc->look == ANAGO_LOOK_MATCHES)
+		return anago_is_worth_probing(heap, index);
+	pages = RelationGetNumberOfBlocks(index);
+	return pages > ANAGO_SMALL_PAGES && anago_is_cold(index, pages);
 }
 
 static bool

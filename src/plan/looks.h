@@ -149,6 +149,9 @@ extern bool anago_is_cold(Relation rel, BlockNumber pages);
 extern AnagoAnswer anago_known_cached(Oid relid);
 extern bool anago_look_is_vain(const PlannedStmt *stmt, Index scanrelid, Oid indexid);
 
+/* lookkeys.c: would pages of a table be waited for that an index leads to? */
+extern bool anago_is_worth_probing(Relation heap, Relation index);
+
 /*
  * Add a look of that index by these keys, if it is one.  `shown` is
  * what EXPLAIN shows of them, in which INDEX_VAR means `tlist`; `filtered`: matches

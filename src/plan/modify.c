@@ -151,6 +151,24 @@ find_tableoid(const ModifyTable *node, const PlannedStmt *stmt, const List *tlis
 
 /* --- statements --- */
 
+bool
+anago_may_lead_on(const ModifyTable *node, const List *tlist)
+{
+	ListCell   *lc;
+
+	if (node->operation != CMD_DELETE)
+		return true;
+	foreach(lc, tlist)
+	{
+		const TargetEntry *tle = lfirst_node(TargetEntry, lc);
+
+		if (tle->resjunk && tle->resname != NULL &&
+			strncmp(tle->resname, ANAGO_OLD_VALUE, strlen(ANAGO_OLD_VALUE)) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* Rows become those of `tlist`, or go. */
 static void
 find_of(AnagoChange *change, CmdType operation, const List *tlist, const List *updated)
