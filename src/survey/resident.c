@@ -51,7 +51,7 @@ typedef struct ResidentShare
 {
 	Oid			relid;			/* hash key */
 	char		status;			/* simplehash's */
-	TimestampTz at;
+	TimestampTz until;			/* it is asked for again */
 	double		share;
 	double		in_buffers;		/* of all blocks */
 } ResidentShare;
@@ -211,7 +211,7 @@ keep(Oid relid, Found found)
 	else if (shares->members >= KEEP_RELATIONS)
 		kept_reset(shares);
 	known = kept_insert(shares, relid, &was_known);
-	known->at = anago_survey_now();
+	known->until = TimestampTzPlusMilliseconds(anago_survey_now(), KEEP_MS);
 	known->share = (double) (found.in_buffers + found.in_kernel) / SAMPLE;
 	known->in_buffers = (double) found.in_buffers / SAMPLE;
 }
@@ -222,9 +222,7 @@ kept_share(Oid relid)
 {
 	const ResidentShare *known = shares == NULL ? NULL : kept_lookup(shares, relid);
 
-	if (known == NULL || TimestampDifferenceExceeds(known->at, anago_survey_now(), KEEP_MS))
-		return NULL;
-	return known;
+	return known != NULL && anago_survey_now() < known->until ? known : NULL;
 }
 
 bool
