@@ -30,6 +30,7 @@
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
+#include "plan/memo.h"
 #include "plan/price.h"
 
 /* Weaker ones say nothing of neighbours. */
@@ -76,18 +77,14 @@ range_of(const Path *path)
 	return NULL;
 }
 
-bool
-anago_correlation(PlannerInfo *root, Index relid, AttrNumber attno, double *correlation)
+static bool
+look_up(Oid relid, AttrNumber attno, double *correlation)
 {
-	const RangeTblEntry *rte = planner_rt_fetch(relid, root);
-	HeapTuple	tuple;
+	HeapTuple	tuple = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(relid),
+										Int16GetDatum(attno), BoolGetDatum(false));
 	AttStatsSlot slot;
 	bool		known = false;
 
-	if (attno <= 0 || rte->rtekind != RTE_RELATION)
-		return false;
-	tuple = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(rte->relid),
-							Int16GetDatum(attno), BoolGetDatum(false));
 	if (!HeapTupleIsValid(tuple))
 		return false;
 	if (get_attstatsslot(&slot, tuple, STATISTIC_KIND_CORRELATION, InvalidOid,
@@ -100,6 +97,36 @@ anago_correlation(PlannerInfo *root, Index relid, AttrNumber attno, double *corr
 	}
 	ReleaseSysCache(tuple);
 	return known;
+}
+
+/* What was found for a column is kept for the planning: each join asks for the same few. */
+bool
+anago_correlation(PlannerInfo *root, Index relid, AttrNumber attno, double *correlation)
+{
+	static struct
+	{
+		uint64		of_planning;
+		Oid			relid;
+		AttrNumber	attno;
+		bool		known;
+		double		correlation;
+	}			kept[16], *one;
+	const RangeTblEntry *rte = planner_rt_fetch(relid, root);
+
+	if (attno <= 0 || rte->rtekind != RTE_RELATION)
+		return false;
+	one = &kept[(rte->relid + attno) % lengthof(kept)];
+	if (one->of_planning != anago_planning_number() || one->relid != rte->relid ||
+		one->attno != attno)
+	{
+		one->of_planning = 0;	/* if there is an error, it is not known */
+		one->known = look_up(rte->relid, attno, &one->correlation);
+		one->relid = rte->relid;
+		one->attno = attno;
+		one->of_planning = anago_planning_number();
+	}
+	*correlation = one->correlation;
+	return one->known;
 }
 
 const Var *
