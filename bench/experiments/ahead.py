@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 
 from lib import plots, queries, runs, session, stock, variants
+from lib.cluster import fill_caches
 from lib.ending import main_of
 from lib.runs import Variant, of, ratio, summary
 
@@ -171,6 +172,7 @@ def cached(bench, query):
     bench.cluster.stop()
     with bench.cluster.started(server), bench.cluster.connect(bench.dbname) as conn:
         conn.execute("load 'anago'")
+        fill_caches(conn)       # planning goes by tables as a whole
         done = bench.cached(conn, [*of_stock, mine[OFF], mine[ANAGO]], "cached")
     best = min((STOCK, TUNED),
                key=lambda name: summary(of(done, query.name, name)).median)
