@@ -31,6 +31,7 @@
 #include "guc.h"
 #include "plan/changes.h"
 #include "plan/looks.h"
+#include "plan/paths.h"
 #include "plantree.h"
 
 typedef struct PlaceCxt
@@ -525,12 +526,18 @@ may_have_looks(PlaceCxt *cxt)
 		(cxt->may_cut && stores_outside(cxt));
 }
 
+bool
+anago_looks_may_be_of_use(void)
+{
+	return anago_is_installed() && !anago_nothing_overlaps();
+}
+
 void
 anago_place_looks(PlannedStmt *stmt, bool may_cut)
 {
 	PlaceCxt	cxt = {.stmt = stmt,.may_cut = may_cut};
 
-	if (stmt->planTree == NULL || !may_have_looks(&cxt))
+	if (stmt->planTree == NULL || !may_have_looks(&cxt) || !anago_looks_may_be_of_use())
 		return;
 	visit_stmt(see_node, &cxt);
 	if (!cxt.scans && !cxt.changes && !(cxt.may_cut && stores_outside(&cxt)))

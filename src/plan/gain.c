@@ -179,6 +179,12 @@ anago_step_waits(PlannerInfo *root, const AnagoPathStep *step)
 }
 
 bool
+anago_path_waits(PlannerInfo *root, const IndexPath *ipath)
+{
+	return anago_cold_share(root, ipath) > NEXT_TO_NONE;
+}
+
+bool
 anago_scan_step_may_gain(PlannerInfo *root, const AnagoPathStep *step)
 {
 	const IndexPath *ipath = step->ipath;

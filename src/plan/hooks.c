@@ -91,11 +91,11 @@ static planner_hook_type prev_planner_hook = NULL;
 static set_rel_pathlist_hook_type prev_rel_hook = NULL;
 static set_join_pathlist_hook_type prev_join_hook = NULL;
 
+/* In what core has finished?  The rest is asked where there is something to do. */
 static bool
 takes_part_in_finished(void)
 {
-	return anago_enable && anago_ahead && anago_mode == ANAGO_MODE_OOO &&
-		anago_is_installed() && !anago_nothing_overlaps();
+	return anago_enable && anago_ahead && anago_mode == ANAGO_MODE_OOO;
 }
 
 static PlannedStmt *
@@ -126,7 +126,6 @@ plan_query(ANAGO_PLANNER_PARAMS)
 	Planning	outer = now;
 	bool		outer_any_path = anago_any_path;
 	volatile bool kept = false;
-	volatile bool finish = false;
 	Query	   *again;
 	PlannedStmt *result;
 	PlannedStmt *rival = NULL;
@@ -143,7 +142,8 @@ plan_query(ANAGO_PLANNER_PARAMS)
 	anago_why_begin();
 	PG_TRY();
 	{
-		if (anago_may_ask_for_keys(parse) && takes_part_in_finished())
+		if (anago_may_ask_for_keys(parse) && takes_part_in_finished() &&
+			anago_looks_may_be_of_use())
 			anago_ask_for_keys(parse);
 		again = now.scrollable ? NULL : anago_rival_query(parse);
 		result = plan_once(ANAGO_PLANNER_ARGS);
@@ -152,7 +152,9 @@ plan_query(ANAGO_PLANNER_PARAMS)
 			rival = plan_rival(result, ANAGO_PLANNER_ARGS);
 		if (rival != NULL)
 			result = rival;
-		finish = takes_part_in_finished();
+		if (takes_part_in_finished())
+			anago_place_looks(result, (cursorOptions & (CURSOR_OPT_SCROLL |
+														CURSOR_OPT_FAST_PLAN)) == 0);
 		kept = true;
 	}
 	PG_FINALLY();
@@ -163,9 +165,6 @@ plan_query(ANAGO_PLANNER_PARAMS)
 		anago_begin_planning();
 	}
 	PG_END_TRY();
-	if (finish)
-		anago_place_looks(result, (cursorOptions & (CURSOR_OPT_SCROLL |
-													CURSOR_OPT_FAST_PLAN)) == 0);
 	return result;
 }
 

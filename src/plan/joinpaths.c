@@ -468,7 +468,7 @@ anago_add_join_paths(PlannerInfo *root, RelOptInfo *joinrel,
 	}
 	if (anago_nothing_overlaps())
 		return;
-	inners = anago_inner_candidates(root, outerrel, innerrel);
+	inners = anago_inner_candidates(root, joinrel, outerrel, innerrel, jointype);
 	if (inners == NIL)
 		return;
 	if (!anago_join_eligible(root, joinrel) ||

@@ -66,6 +66,9 @@ typedef struct AnagoLooks
 /* ahead.c */
 extern void anago_ahead_init(const CustomScanMethods *methods);
 
+/* ahead.c: is the extension there, and can reads overlap? */
+extern bool anago_looks_may_be_of_use(void);
+
 /*
  * Put AnagoAhead into a plan that core has finished.  `may_cut`: scans may become
  * two nodes; a cursor looks for its scan in the plan.

@@ -181,6 +181,17 @@ might_win(const RelOptInfo *joinrel, const AnagoPathStep *step, const Path *oute
 		((const Path *) linitial(paths))->total_cost;
 }
 
+bool
+anago_naps_may_save(PlannerInfo *root, const RelOptInfo *joinrel, const RelOptInfo *outerrel,
+					const AnagoPathStep *step)
+{
+	bool		partial = anago_partial_possible(joinrel);
+	const Path *outer = !partial ? outerrel->cheapest_total_path :
+		outerrel->partial_pathlist != NIL ? linitial(outerrel->partial_pathlist) : NULL;
+
+	return outer != NULL && anago_naps_save(root, joinrel, step, outer, partial) > 0;
+}
+
 double
 anago_naps_save(PlannerInfo *root, const RelOptInfo *joinrel, const AnagoPathStep *step,
 				const Path *outer, bool partial)

@@ -329,6 +329,55 @@ indexes_to_remake(PlannerInfo *root, const RelOptInfo *rel, List *ipaths)
 	return anago_worth_remaking(root, rel);
 }
 
+/* Is that path by that index? */
+static bool
+is_by(const Path *path, const IndexOptInfo *index)
+{
+	if (IsA(path, BitmapHeapPath))
+		path = ((const BitmapHeapPath *) path)->bitmapqual;
+	return IsA(path, IndexPath) && ((const IndexPath *) path)->indexinfo == index;
+}
+
+/*
+ * Does core take that index anyway, for the only table of a query level, all rows of which are
+ * wanted in no order?  Then it makes no difference what the index says.
+ */
+static bool
+is_taken_anyway(PlannerInfo *root, const RelOptInfo *rel, const IndexOptInfo *index)
+{
+	return bms_equal(rel->relids, root->all_baserels) && root->query_pathkeys == NIL &&
+		!anago_may_stop(root, NIL) &&
+		rel->pathlist != NIL && is_by(linitial(rel->pathlist), index) &&
+		(rel->partial_pathlist == NIL || is_by(linitial(rel->partial_pathlist), index));
+}
+
+/*
+ * Of index paths, those that have pages to wait for, or whose index might say something
+ * else than core believes.  Asked first, as most often none has.
+ */
+static List *
+worth_trying(PlannerInfo *root, RelOptInfo *rel, List *ipaths)
+{
+	List	   *result = NIL;
+	ListCell   *lc;
+
+	if (anago_debug_force)
+		return ipaths;
+	foreach(lc, ipaths)
+	{
+		IndexPath  *ipath = lfirst(lc);
+
+		if (!anago_is_probe(ipath) || anago_path_waits(root, ipath) ||
+			(ipath->indexclauses != NIL &&
+			 anago_may_dive(ipath->path.total_cost - ipath->path.startup_cost) &&
+			 !is_taken_anyway(root, rel, ipath->indexinfo)))
+			result = lappend(result, ipath);
+		else
+			anago_why_not(root, rel, ipath->indexinfo->indexoid, ANAGO_WHY_CACHED);
+	}
+	return result;
+}
+
 static AnagoPath *
 make_scan_path(PlannerInfo *root, AnagoPathStep *step)
 {
@@ -453,6 +502,7 @@ anago_add_scan_paths(PlannerInfo *root, RelOptInfo *rel)
 
 	if (candidates == NIL && remake == NIL && anago_why_asked)
 		anago_why_not(root, rel, InvalidOid, why_none(rel, ipaths));
+	candidates = worth_trying(root, rel, candidates);
 	if ((candidates == NIL && remake == NIL) || !may_have_paths(root, rel))
 		return;
 	if (anago_first_rows_are_settled(root, rel))

@@ -190,8 +190,9 @@ extern bool anago_is_probed_by(const RelOptInfo *innerrel, const RelOptInfo *out
 extern bool anago_has_path(const List *pathlist);
 
 /* As AnagoPathSteps, those that qualify, and that might gain something. */
-extern List *anago_inner_candidates(PlannerInfo *root, RelOptInfo *outerrel,
-									RelOptInfo *innerrel);
+extern List *anago_inner_candidates(PlannerInfo *root, const RelOptInfo *joinrel,
+									RelOptInfo *outerrel, RelOptInfo *innerrel,
+									JoinType jointype);
 
 /* joinpaths.c */
 extern void anago_add_join_paths(PlannerInfo *root, RelOptInfo *joinrel,
@@ -253,8 +254,9 @@ extern bool anago_first_rows_are_settled(PlannerInfo *root, const RelOptInfo *re
 extern bool anago_all_rows_are_dear(const PlannerInfo *root, const RelOptInfo *joinrel,
 									const Path *outer);
 
-/* Has a step anything to wait for? */
+/* Has a step anything to wait for?  An index path, whatever is made of it? */
 extern bool anago_step_waits(PlannerInfo *root, const AnagoPathStep *step);
+extern bool anago_path_waits(PlannerInfo *root, const IndexPath *ipath);
 
 /*
  * Or far fewer entries to find than core believes, as its index says?  All that it does
@@ -275,10 +277,13 @@ extern bool anago_indexes_may_gain(PlannerInfo *root, const RelOptInfo *rel,
 								   const List *indexes);
 
 /*
- * naps.c: might so many probes gain something by naps?  And of what core charges for those
- * of rows of this outer path, the share that they save; 0: nothing.
+ * naps.c: might so many probes gain something by naps?  Those of the rows of one side of a
+ * join, so that the join would be the cheapest one, by core's paths for it?  And of what core
+ * charges for those of rows of this outer path, the share that they save; 0: nothing.
  */
 extern bool anago_step_may_nap(PlannerInfo *root, const AnagoPathStep *step, double loops);
+extern bool anago_naps_may_save(PlannerInfo *root, const RelOptInfo *joinrel,
+								const RelOptInfo *outerrel, const AnagoPathStep *step);
 extern double anago_naps_save(PlannerInfo *root, const RelOptInfo *joinrel,
 							  const AnagoPathStep *step, const Path *outer, bool partial);
 

@@ -155,13 +155,24 @@ step_eligible(PlannerInfo *root, const AnagoPathStep *step)
 	return facts->eligible == ANAGO_YES;
 }
 
+/* By itself, or by naps; what an outer side costs that is made unique is not known yet. */
+static bool
+may_gain(PlannerInfo *root, const RelOptInfo *joinrel, const RelOptInfo *outerrel,
+		 const AnagoPathStep *step, JoinType jointype)
+{
+	return (jointype == JOIN_UNIQUE_OUTER ?
+			anago_step_may_nap(root, step, outerrel->rows) :
+			anago_naps_may_save(root, joinrel, outerrel, step)) ||
+		anago_step_may_gain(root, step, outerrel->rows);
+}
+
 /*
  * Of these, the ones that take rows of outerrel, and might gain something: by themselves or as
  * part of a pipeline.
  */
 List *
-anago_inner_candidates(PlannerInfo *root, RelOptInfo *outerrel,
-					   RelOptInfo *innerrel)
+anago_inner_candidates(PlannerInfo *root, const RelOptInfo *joinrel, RelOptInfo *outerrel,
+					   RelOptInfo *innerrel, JoinType jointype)
 {
 	bool		longer = anago_has_path(outerrel->pathlist) ||
 		anago_has_path(outerrel->partial_pathlist);
@@ -178,8 +189,7 @@ anago_inner_candidates(PlannerInfo *root, RelOptInfo *outerrel,
 
 		if (!takes_rows_of(inner, outerrel))
 			continue;
-		if (!longer && !anago_step_may_nap(root, step, outerrel->rows) &&
-			!anago_step_may_gain(root, step, outerrel->rows))
+		if (!longer && !may_gain(root, joinrel, outerrel, step, jointype))
 			anago_why_not(root, innerrel, step->ipath->indexinfo->indexoid,
 						  ANAGO_WHY_CACHED);
 		else if (!step_eligible(root, step))
