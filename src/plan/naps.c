@@ -181,14 +181,29 @@ might_win(const RelOptInfo *joinrel, const AnagoPathStep *step, const Path *oute
 		((const Path *) linitial(paths))->total_cost;
 }
 
+/* The same of a step, asked once. */
+static bool
+step_leads_anywhere(PlannerInfo *root, const AnagoPathStep *step)
+{
+	AnagoStepFacts *facts = step->facts;
+
+	if (facts->leads_anywhere == ANAGO_NOT_ASKED)
+		facts->leads_anywhere = leads_anywhere(root, step->ipath) ? ANAGO_YES : ANAGO_NO;
+	return facts->leads_anywhere == ANAGO_YES;
+}
+
+/* What an outer side costs that is made unique, and its order, are not known yet. */
 bool
 anago_naps_may_save(PlannerInfo *root, const RelOptInfo *joinrel, const RelOptInfo *outerrel,
-					const AnagoPathStep *step)
+					const AnagoPathStep *step, JoinType jointype)
 {
 	bool		partial = anago_partial_possible(joinrel);
 	const Path *outer = !partial ? outerrel->cheapest_total_path :
 		outerrel->partial_pathlist != NIL ? linitial(outerrel->partial_pathlist) : NULL;
 
+	if (jointype == JOIN_UNIQUE_OUTER)
+		return anago_step_may_nap(root, step, outerrel->rows) &&
+			step_leads_anywhere(root, step);
 	return outer != NULL && anago_naps_save(root, joinrel, step, outer, partial) > 0;
 }
 
@@ -196,15 +211,11 @@ double
 anago_naps_save(PlannerInfo *root, const RelOptInfo *joinrel, const AnagoPathStep *step,
 				const Path *outer, bool partial)
 {
-	AnagoStepFacts *facts = step->facts;
-
 	if ((!partial && anago_partial_possible(joinrel)) ||
 		outer->pathkeys != NIL || !might_win(joinrel, step, outer, partial) ||
 		!anago_step_may_nap(root, step, outer->rows))
 		return 0;
-	if (facts->leads_anywhere == ANAGO_NOT_ASKED)
-		facts->leads_anywhere = leads_anywhere(root, step->ipath) ? ANAGO_YES : ANAGO_NO;
-	return facts->leads_anywhere == ANAGO_YES ||
+	return step_leads_anywhere(root, step) ||
 		comes_from_anywhere(root, outer, step->ipath) ?
 		NAPS_SAVE * in_buffers(root, step->ipath) : 0;
 }

@@ -283,7 +283,8 @@ extern bool anago_indexes_may_gain(PlannerInfo *root, const RelOptInfo *rel,
  */
 extern bool anago_step_may_nap(PlannerInfo *root, const AnagoPathStep *step, double loops);
 extern bool anago_naps_may_save(PlannerInfo *root, const RelOptInfo *joinrel,
-								const RelOptInfo *outerrel, const AnagoPathStep *step);
+								const RelOptInfo *outerrel, const AnagoPathStep *step,
+								JoinType jointype);
 extern double anago_naps_save(PlannerInfo *root, const RelOptInfo *joinrel,
 							  const AnagoPathStep *step, const Path *outer, bool partial);
 

@@ -155,17 +155,6 @@ step_eligible(PlannerInfo *root, const AnagoPathStep *step)
 	return facts->eligible == ANAGO_YES;
 }
 
-/* By itself, or by naps; what an outer side costs that is made unique is not known yet. */
-static bool
-may_gain(PlannerInfo *root, const RelOptInfo *joinrel, const RelOptInfo *outerrel,
-		 const AnagoPathStep *step, JoinType jointype)
-{
-	return (jointype == JOIN_UNIQUE_OUTER ?
-			anago_step_may_nap(root, step, outerrel->rows) :
-			anago_naps_may_save(root, joinrel, outerrel, step)) ||
-		anago_step_may_gain(root, step, outerrel->rows);
-}
-
 /*
  * Of these, the ones that take rows of outerrel, and might gain something: by themselves or as
  * part of a pipeline.
@@ -189,7 +178,8 @@ anago_inner_candidates(PlannerInfo *root, const RelOptInfo *joinrel, RelOptInfo 
 
 		if (!takes_rows_of(inner, outerrel))
 			continue;
-		if (!longer && !may_gain(root, joinrel, outerrel, step, jointype))
+		if (!longer && !anago_naps_may_save(root, joinrel, outerrel, step, jointype) &&
+			!anago_step_may_gain(root, step, outerrel->rows))
 			anago_why_not(root, innerrel, step->ipath->indexinfo->indexoid,
 						  ANAGO_WHY_CACHED);
 		else if (!step_eligible(root, step))
