@@ -157,4 +157,16 @@ create index child_wide on child (mother, pad);
 create index child_small on child (mother);
 analyze mother, child;
 explain (costs off) delete from mother where id < 50;
+-- nothing is asked for where all that a key leads to is cached
+create function asks(statement text) returns table (looks boolean, columns boolean) language sql as $$
+	select bool_or(line ~ 'Look'), bool_or(line ~ 'Output: .*\mid\M')
+	from public.anago_explain('verbose, costs off', statement, false) line
+$$;
+set anago.debug_force = off;
+set anago.residency = on;
+select * from asks('delete from mother where id < 50');
+set anago.residency = off;
+select * from asks('delete from mother where id < 50');
+reset anago.residency;
+drop function asks(text);
 drop schema cascades cascade;
