@@ -40,6 +40,21 @@ explain (costs off) select count(*) from rp_parts p join rp_items i on i.part = 
 explain (costs off) select count(*) from rp_parts p join rp_items i on i.part = p.id
 	where p.brand = 7 and i.quantity = (select max(s.quantity) from rp_items s where s.part = p.id);
 
+-- a Memoize of core's spares most evaluations, where the same parts come again; it makes no
+-- difference where they do not
+create table rp_orders (part int, note text) with (autovacuum_enabled = off);
+insert into rp_orders select g * 7919 % 200 * 20, repeat('o', 50) from generate_series(0, 1999) g;
+vacuum analyze rp_orders;
+set enable_memoize = on;
+create view rp_again as select i.quantity from rp_orders o join rp_items i on i.part = o.part
+	and i.quantity < (select 0.2 * avg(s.quantity) from rp_items s where s.part = o.part);
+select anago_used('select * from rp_again') as again, anago_used('select * from rp_below') as below;
+set enable_memoize = off;
+select anago_used('select * from rp_again') as without_memoize;
+select * from anago_same('select * from rp_again');
+drop view rp_again;
+drop table rp_orders;
+
 -- EXISTS, of which core has two plans; and a subquery in an outer join
 select * from anago_same('select p.id, i.quantity from rp_parts p join rp_items i on i.part = p.id
 	where p.brand = 7 and exists (select from rp_items s where s.part = p.id and s.quantity < i.quantity offset 0)');

@@ -16,12 +16,14 @@
  * charge for it: behind an inner side that is unique it counts rows that pass the
  * condition, and far too few.  (TPC-H Q17 at scale 1: ten of 6,000, and a scan of all of
  * lineitem was preferred to 199 probes.)  So that the two are compared for what they differ in,
- * nothing is taken off unless ours is the cheaper one without any evaluation.
+ * nothing is taken off unless ours is the cheaper one without any evaluation.  A Memoize spares
+ * evaluations: a nested loop with one is compared with those that are left.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "nodes/nodeFuncs.h"
@@ -278,23 +280,62 @@ without_subplans(PlannerInfo *root, const Path *path, SpecialJoinInfo *sjinfo,
 			   join->outerjoinpath->total_cost + join->innerjoinpath->total_cost);
 }
 
+/* Above this a Memoize finds next to nothing that it has. */
+#define FEW_HITS	0.9
+
+/*
+ * The part of its probes, 0 to 1, that a nested loop of core's makes, and does not find in a
+ * Memoize.
+ */
+static double
+part_probed(const Path *path)
+{
+	const JoinPath *join = (const JoinPath *) path;
+	const Path *outer = join->outerjoinpath;
+	Cost		probe;
+
+	if (!IsA(join->innerjoinpath, MemoizePath))
+		return 1.0;
+	probe = ((const MemoizePath *) join->innerjoinpath)->subpath->total_cost;
+	return Min((path->total_cost - outer->total_cost) /
+			   Max(outer->rows * probe, DBL_MIN), 1.0);
+}
+
+/*
+ * Is core's path cheaper than ours, which costs `ours` without subqueries, and that and
+ * `evaluated` with them?  A nested loop evaluates them as often as ours, unless it has kept
+ * what it found for the same values.
+ */
+static bool
+is_cheaper(PlannerInfo *root, const Path *path, SpecialJoinInfo *sjinfo, Cost of_row, Cost all,
+		   Cost ours, Cost evaluated)
+{
+	double		part;
+
+	if (!IsA(path, NestPath))
+		return without_subplans(root, path, sjinfo, of_row, all) < ours;
+	part = part_probed(path);
+	return part < FEW_HITS &&
+		path->total_cost - part * (all - evaluated) < ours + evaluated;
+}
+
 bool
 anago_wins_without_subplans(PlannerInfo *root, const AnagoPathStep *step,
 							const NestPath *nest, SpecialJoinInfo *sjinfo,
 							Cost ours, double probes, double entries)
 {
 	Cost		of_row = core_cost(root, step);
+	Cost		evaluated = anago_evaluated(root, step, probes, entries);
 	ListCell   *lc;
 
-	ours -= anago_evaluated(root, step, probes, entries);
+	ours -= evaluated;
 	foreach(lc, nest->jpath.path.parent->pathlist)
 	{
 		const Path *path = lfirst(lc);
 
-		/* a nested loop does the same as ours */
-		if (!anago_is_path(path) && !IsA(path, NestPath) &&
+		if (!anago_is_path(path) &&
 			bms_is_subset(PATH_REQ_OUTER(path), PATH_REQ_OUTER(&nest->jpath.path)) &&
-			without_subplans(root, path, sjinfo, of_row, of_row * probes * entries) < ours)
+			is_cheaper(root, path, sjinfo, of_row, of_row * probes * entries, ours, evaluated))
 			return false;
 	}
 	return true;
