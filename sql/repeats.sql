@@ -37,8 +37,8 @@ explain (costs off) select count(*) from rp_parts p join rp_items i on i.part = 
 	where p.brand = 7 and i.quantity < (select 0.4 * avg(s.quantity) from rp_items s where s.part = p.id + i.sort);
 
 -- few rows are left by a guess: what is joined to them is planned for these
-explain (costs off) select count(*) from rp_parts p join rp_items i on i.part = p.id
-	where p.brand = 7 and i.quantity = (select max(s.quantity) from rp_items s where s.part = p.id);
+select anago_used('select count(*) from rp_parts p join rp_items i on i.part = p.id
+	where p.brand = 7 and i.quantity = (select max(s.quantity) from rp_items s where s.part = p.id)');
 
 -- a Memoize of core's spares most evaluations, where the same parts come again; it makes no
 -- difference where they do not
@@ -54,6 +54,11 @@ select anago_used('select * from rp_again') as without_memoize;
 select * from anago_same('select * from rp_again');
 drop view rp_again;
 drop table rp_orders;
+
+-- EXPLAIN shows subqueries of one-time conditions, too
+select count(*) from anago_plan('select p.id, i.quantity from rp_parts p join rp_items i on i.part = p.id
+	where p.brand = 7 and 3 in (select q.brand from rp_parts q)
+	and i.quantity < (select 0.4 * avg(s.quantity) from rp_items s where s.part = p.id)') line where line ~ '^ *SubPlan$';
 
 -- EXISTS, of which core has two plans; and a subquery in an outer join
 select * from anago_same('select p.id, i.quantity from rp_parts p join rp_items i on i.part = p.id

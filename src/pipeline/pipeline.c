@@ -188,6 +188,7 @@ anago_pipeline_begin(PlanState *ps, const AnagoPipelineDesc *desc,
 		pipeline->econtext->ecxt_scantuple = wide;
 	}
 	begin_ops(pipeline, desc, eflags);
+	pipeline->gate = ExecInitQual(desc->gate, ps);
 	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
 	{
 		for (int i = 0; i < desc->nsteps; i++)
@@ -195,7 +196,6 @@ anago_pipeline_begin(PlanState *ps, const AnagoPipelineDesc *desc,
 		return pipeline;
 	}
 
-	pipeline->gate = ExecInitQual(desc->gate, ps);
 	pipeline->use_dead_hints = !TransactionStartedDuringRecovery();
 	return pipeline;
 }
