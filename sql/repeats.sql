@@ -15,26 +15,26 @@ set enable_memoize = off;
 create view rp_below as select p.id, i.quantity from rp_parts p join rp_items i on i.part = p.id
 	where p.brand = 7 and i.quantity < (select 0.4 * avg(s.quantity) from rp_items s where s.part = p.id);
 set anago.enable = off;
-explain (costs off) select * from rp_below;
+select anago_plan($$select * from rp_below$$);
 select count(*), sum(quantity), sum(id) from rp_below;
 set anago.enable = on;
-explain (costs off) select * from rp_below;
+select anago_plan($$select * from rp_below$$);
 select count(*), sum(quantity), sum(id) from rp_below;
 select * from anago_same('select * from rp_below');
 
 -- also where pages have to be waited for
 set anago.residency = off;
-explain (costs off) select * from rp_below;
+select anago_plan($$select * from rp_below$$);
 select * from anago_same('select * from rp_below');
 reset anago.residency;
 
 -- what all parts want is read in one scan, whatever the subquery takes
-explain (costs off) select count(*) from rp_parts p join rp_items i on i.part = p.id
-	where i.quantity < (select 0.4 * avg(s.quantity) from rp_items s where s.part = p.id);
+select anago_plan($$select count(*) from rp_parts p join rp_items i on i.part = p.id
+	where i.quantity < (select 0.4 * avg(s.quantity) from rp_items s where s.part = p.id)$$);
 
 -- for a value of the item's own each evaluation is another one
-explain (costs off) select count(*) from rp_parts p join rp_items i on i.part = p.id
-	where p.brand = 7 and i.quantity < (select 0.4 * avg(s.quantity) from rp_items s where s.part = p.id + i.sort);
+select anago_plan($$select count(*) from rp_parts p join rp_items i on i.part = p.id
+	where p.brand = 7 and i.quantity < (select 0.4 * avg(s.quantity) from rp_items s where s.part = p.id + i.sort)$$);
 
 -- few rows are left by a guess: what is joined to them is planned for these
 select anago_used('select count(*) from rp_parts p join rp_items i on i.part = p.id
@@ -81,7 +81,7 @@ set anago.io_gain = 4;
 create view rp_much as select p.id, i.sort, i.note from rp_parts p join rp_items i on i.part = p.id
 	where p.brand < 40 and i.sort < 5 and i.quantity > (select 0.02 * sum(s.amount) from rp_sales s where s.part = i.part and s.month = i.sort)
 	and i.note is not null;
-explain (costs off) select id, sort from rp_much;
+select anago_plan($$select id, sort from rp_much$$);
 select * from anago_same('select id, sort from rp_much');
 select anago_looks('select count(*) from rp_much') as of_count, anago_looks('select id from rp_much limit 2') as of_some;
 set anago.ahead = off;
