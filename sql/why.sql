@@ -47,7 +47,7 @@ select count(pad), count(id) from why_a, (select count(pad), count(a_id) from wh
 select * from why_of('select pad from why_a where a between 100 and 400');
 select * from why_of('select pad from why_a where a > 10');
 select relation, path, why from why_of('select count(b.pad) from why_a a join why_b b on b.a_id = a.id where a.a < 300')
-	where path is not null;
+	where path is not null order by path;
 select * from why_of('select pad from why_a where a between 100 and 400 for update');
 alter table why_b alter a_id set (n_distinct = 20);
 analyze why_b;

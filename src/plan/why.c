@@ -287,7 +287,8 @@ is_noted(const RelOptInfo *rel, Oid index, const char *reason)
 	{
 		const Note *note = lfirst(lc);
 
-		if (note->rel == rel && note->reason == reason && note->index == index)
+		if (note->rel == rel && note->index == index && note->reason != NULL &&
+			strcmp(note->reason, reason) == 0)
 			return true;
 	}
 	return false;
