@@ -6,13 +6,16 @@ Customers, their orders and the orders' line items, for the customers with
 c_custkey up to x.  anago out of order and serial, stock's nested loop and hash
 join, each held to its plan by enable_... settings, and what each planner chooses
 when nothing is forbidden.  A variant that is expected to take longer than --limit
-at the next selectivity, from the time it took at this one, is not run there.
+at the next selectivity, from the time it took at this one, is not run there.  The
+device is measured first, by anago_calibrate(), unless --uncalibrated.
 """
 
 import math
+from contextlib import nullcontext
 from dataclasses import asdict
 
 from lib import plots, queries, session, tpch, variants
+from lib.calibration import calibrated
 from lib.ending import main_of
 from lib.runs import Variant, of, summary
 
@@ -28,6 +31,8 @@ SQL = """select count(*), sum(l.l_extendedprice * (1 - l.l_discount))
   join orders o on o.o_custkey = c.c_custkey
   join lineitem l on l.l_orderkey = o.o_orderkey
  where c.c_custkey <= {last}"""
+
+CHOICE = "choice with anago"
 
 HASH_PLAN = {**queries.ONE_PROCESS, "enable_nestloop": "off",
              "enable_mergejoin": "off"}
@@ -45,7 +50,7 @@ def variants_at(args, share, last):
                                  **timeout),
         Variant("stock, hash join", sql, {**HASH_PLAN, **timeout}, {}, query),
         variants.stock_defaults(query, "stock's choice", sql=sql, **timeout),
-        Variant("choice with anago", sql,
+        Variant(CHOICE, sql,
                 {**variants.anago_session(args), **timeout},
                 session.ANAGO_SERVER, query, free=True),
     ]
@@ -96,6 +101,12 @@ def measure(bench):
     return found
 
 
+def least(sums, wanted):
+    """Seconds of the fastest of the variants whose names are wanted."""
+    return min((s.median for name, s in sums.items()
+                if wanted(name) and not s.bound), default=math.nan)
+
+
 def report(bench, found):
     shares = sorted({share for of_one in found.values() for share in of_one})
     rows, out = [], {}
@@ -103,19 +114,21 @@ def report(bench, found):
         last = dict(points(bench.args))[share]
         sums = {name: summary(of_one[share]) for name, of_one in found.items()
                 if share in of_one}
-        best_stock = min((s.median for n, s in sums.items() if "stock" in n
-                          and not s.bound), default=math.nan)
+        best_stock = least(sums, lambda name: "stock" in name)
+        best = least(sums, lambda name: name != CHOICE)
         ooo = sums.get("anago ooo")
         rows.append([f"{100 * share:g}%", f"{last:,}",
                      *(sums.get(name, "") for name in found),
                      f"{best_stock / ooo.median:.2f}"
-                     if ooo and not ooo.bound else ""])
+                     if ooo and not ooo.bound else "",
+                     f"{sums[CHOICE].median / best:.2f}" if CHOICE in sums else ""])
         out[f"{share:g}"] = {
             "customers": last, "seconds": {n: asdict(s) for n, s in sums.items()},
             "plans": {n: found[n][share][0].plan for n in sums}}
     bench.results.table("seconds", "cold, seconds: median (range), * some runs "
                         "marked", ["share", "customers", *found,
-                                   "best of these three / anago ooo"], rows)
+                                   "best of these three / anago ooo",
+                                   "choice / best of all"], rows)
     bench.results.table("choice", "what the planners chose",
                         ["share", "stock's choice", "choice with anago"],
                         [[f"{100 * s:g}%", *(found[n][s][0].plan if
@@ -130,7 +143,7 @@ STYLES = {"anago ooo": ("#d1495b", "o-"), "anago serial": ("#8d96a3", "o-"),
           "stock, nested loop": ("#00798c", "s-"),
           "stock, hash join": ("#003d5b", "s-"),
           "stock's choice": ("#66a5ad", "s:"),
-          "choice with anago": ("#edae49", "o:")}
+          CHOICE: ("#edae49", "o:")}
 
 
 def plot(bench, found):
@@ -165,10 +178,13 @@ def main():
                         help="seconds that a run may be expected to take")
     parser.add_argument("--workers", type=int, default=0,
                         help="a variant of anago with so many workers, too")
+    parser.add_argument("--uncalibrated", action="store_true",
+                        help="the planner does not know the device")
     variants.options_of_anago(parser)
     args = parser.parse_args()
     with session.experiment(NAME, TITLE, QUESTION, args) as bench:
-        found = measure(bench)
+        with nullcontext() if args.uncalibrated else calibrated(bench):
+            found = measure(bench)
         out = report(bench, found)
         plot(bench, found)
         bench.results.finish(out)
