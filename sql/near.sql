@@ -78,13 +78,13 @@ set enable_bitmapscan = off;
 select sum(v), sum(length(pad)) from nr_d where id >= 0;
 select sum(v), sum(length(pad)) from nr_c where id >= 0;
 reset enable_seqscan;
-create function nr_join(query text) returns text language plpgsql as $$
+create function nr_node(query text) returns text language plpgsql as $$
 declare
 	line text;
 begin
 	for line in execute 'explain (costs off) ' || query loop
-		if line ~ 'AnagoJoin|Nested Loop' then
-			return substring(line from 'AnagoJoin|Nested Loop');
+		if line ~ 'AnagoJoin|Nested Loop|AnagoScan|Index Scan' then
+			return substring(line from 'AnagoJoin|Nested Loop|AnagoScan|Index Scan');
 		end if;
 	end loop;
 end $$;
@@ -93,19 +93,32 @@ set enable_hashjoin = off;
 set enable_mergejoin = off;
 set enable_bitmapscan = off;
 set enable_memoize = off;
-select nr_join('select count(c.v) from nr_o o join nr_c c on c.id = o.id') as table_without_order;
-select nr_join('select count(d.v) from nr_o o join nr_d d on d.id = o.r') as keys_without_order;
-select nr_join('select count(d.v) from nr_o o join nr_d d on d.id = o.id') as both_in_order;
-select nr_join('select count(c.v) from nr_o o join nr_c c on c.id = o.id where o.id <= 40000') as fewer;
-select nr_join('select c.v from nr_o o join nr_c c on c.id = o.id limit 5500') as some_of_all;
-select nr_join('select count(c.v) from nr_o o join nr_c c on c.id = o.id - 1') as expression;
-select nr_join('select count(d.v) from nr_o o join nr_d d on d.id = o.r - 1') as unknown_order;
-select nr_join('select count(s.v) from nr_o o join nr_s s on s.id = o.r') as small_table;
+select nr_node('select count(c.v) from nr_o o join nr_c c on c.id = o.id') as table_without_order;
+select nr_node('select count(d.v) from nr_o o join nr_d d on d.id = o.r') as keys_without_order;
+select nr_node('select count(d.v) from nr_o o join nr_d d on d.id = o.id') as both_in_order;
+select nr_node('select count(c.v) from nr_o o join nr_c c on c.id = o.id where o.id <= 40000') as fewer;
+select nr_node('select c.v from nr_o o join nr_c c on c.id = o.id limit 5500') as some_of_all;
+select nr_node('select count(c.v) from nr_o o join nr_c c on c.id = o.id - 1') as expression;
+select nr_node('select count(d.v) from nr_o o join nr_d d on d.id = o.r - 1') as unknown_order;
+select nr_node('select count(s.v) from nr_o o join nr_s s on s.id = o.r') as small_table;
+-- (and of a scan by itself)
+set enable_seqscan = off;
+select nr_node('select sum(v) from nr_c where id < 20000') as scan_without_order;
+select nr_node('select sum(v) from nr_d where id < 20000') as scan_in_order;
+select nr_node('select sum(v) from nr_s where id < 20000') as scan_of_small_table;
+select nr_node('select sum(v) from nr_c where id < 4000') as scan_of_fewer;
+select nr_node('select v from nr_c where id < 20000 limit 5500') as some_of_a_scan;
+select sum(v), count(*) from nr_c where id < 20000;
+set anago.enable = off;
+select sum(v), count(*) from nr_c where id < 20000;
+set anago.enable = on;
 set max_parallel_workers_per_gather = 2;
-select nr_join('select count(c.v) from nr_o o join nr_c c on c.id = o.id') as perhaps_parallel;
+select nr_node('select sum(v) from nr_c where id < 20000') as scan_perhaps_parallel;
+select nr_node('select count(c.v) from nr_o o join nr_c c on c.id = o.id') as perhaps_parallel;
+reset enable_seqscan;
 set max_parallel_workers_per_gather = 0;
 set anago.residency = off;
-select nr_join('select count(d.v) from nr_o o join nr_d d on d.id = o.id') as as_if_cold;
+select nr_node('select count(d.v) from nr_o o join nr_d d on d.id = o.id') as as_if_cold;
 reset anago.residency;
 select count(*), sum(c.v) from nr_o o join nr_c c on c.id = o.id;
 select count(*), sum(d.v) from nr_o o join nr_d d on d.id = o.r;
@@ -116,5 +129,5 @@ reset enable_hashjoin;
 reset enable_mergejoin;
 reset enable_bitmapscan;
 reset enable_memoize;
-drop function nr_join;
+drop function nr_node;
 drop table nr_o, nr_s, nr_c, nr_d;

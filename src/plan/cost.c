@@ -111,6 +111,16 @@ anago_cost_scan(PlannerInfo *root, AnagoPath *apath)
 		apath->own_rows = Min(apath->own_rows, step->dive.entries);
 }
 
+/* So much less of all but the startup cost. */
+void
+anago_take_off(AnagoPath *apath, double share)
+{
+	Path	   *path = &apath->cpath.path;
+
+	path->total_cost -= share * (path->total_cost - path->startup_cost);
+	keep_whole(apath, apath->shared_cost);
+}
+
 /* CPU time of a look, as a part of what core takes for the same probe. */
 #define ANAGO_LOOK_CPU		0.5
 

@@ -24,6 +24,9 @@
  * last-level cache.  That is where NAPS_PAGES is from as well; what sysconf() says of a virtual
  * machine's cache is that of all machines on the CPU together.
  *
+ * The visits of a scan by itself come to blocks at random where the table is in no order of its
+ * index; leaves are in order.  Query A, forced, was 1.34 as fast as in core.
+ *
  * Nothing is saved where probes go along the table, as the next leaf and block are near then: an
  * index that the table is in the order of, and rows that come in the order of its key.
  * What statistics do not know counts as ordered.
@@ -70,17 +73,22 @@ in_buffers(PlannerInfo *root, const IndexPath *ipath)
 									   rel->pages));
 }
 
+/* Are there so many visits, of so many pages, that some are worth a nap? */
+static bool
+may_nap(PlannerInfo *root, const IndexPath *ipath, double visits)
+{
+	return visits >= NAPS_PROBES &&
+		(double) ipath->path.parent->pages + ipath->indexinfo->pages >= NAPS_PAGES &&
+		ipath->path.pathtype == T_IndexScan && anago_residency && !anago_debug_force &&
+		!anago_may_stop(root, NIL);
+}
+
 /* Where pages have to be waited for the price of waits says it all. */
 bool
 anago_step_may_nap(PlannerInfo *root, const AnagoPathStep *step, double loops)
 {
-	const IndexPath *ipath = step->ipath;
-
-	return loops >= NAPS_PROBES && step->several == NULL &&
-		(double) ipath->path.parent->pages + ipath->indexinfo->pages >= NAPS_PAGES &&
-		ipath->path.pathtype == T_IndexScan && anago_residency && !anago_debug_force &&
-		!anago_may_stop(root, NIL) &&
-		!anago_step_waits(root, step) && in_buffers(root, ipath) >= NAPS_IN_BUFFERS;
+	return step->several == NULL && may_nap(root, step->ipath, loops) &&
+		!anago_step_waits(root, step) && in_buffers(root, step->ipath) >= NAPS_IN_BUFFERS;
 }
 
 /* --- in which order --- */
@@ -145,6 +153,21 @@ find_scan(const Path *path, Index relid, const IndexPath **scan)
 		default:
 			return false;
 	}
+}
+
+bool
+anago_scan_may_nap(PlannerInfo *root, const IndexPath *ipath)
+{
+	return ipath->path.param_info == NULL && ipath->indexclauses != NIL &&
+		may_nap(root, ipath, anago_tuples_fetched(ipath)) &&
+		leads_anywhere(root, ipath) && !anago_path_waits(root, ipath) &&
+		in_buffers(root, ipath) >= NAPS_IN_BUFFERS;
+}
+
+double
+anago_scan_naps_save(PlannerInfo *root, const IndexPath *ipath)
+{
+	return anago_scan_may_nap(root, ipath) ? NAPS_SAVE * in_buffers(root, ipath) : 0;
 }
 
 /* Do probes for rows of the outer side come to leaves at random? */

@@ -368,6 +368,7 @@ worth_trying(PlannerInfo *root, RelOptInfo *rel, List *ipaths)
 		IndexPath  *ipath = lfirst(lc);
 
 		if (!anago_is_probe(ipath) || anago_path_waits(root, ipath) ||
+			anago_scan_may_nap(root, ipath) ||
 			(ipath->indexclauses != NIL &&
 			 anago_may_dive(ipath->path.total_cost - ipath->path.startup_cost) &&
 			 !is_taken_anyway(root, rel, ipath->indexinfo)))
@@ -422,6 +423,22 @@ add_rechecked_path(PlannerInfo *root, RelOptInfo *rel, AnagoPathStep *step)
 	anago_submit_path(root, rel, apath);
 }
 
+/*
+ * Naps are worth something to one process only where core may not use several either:
+ * naps.c.
+ */
+static void
+submit_unordered(PlannerInfo *root, RelOptInfo *rel, AnagoPath *apath)
+{
+	const AnagoPathStep *step = linitial(apath->steps);
+	double		naps = anago_scan_naps_save(root, step->ipath);
+	AnagoPath  *napping = naps > 0 ? copy_path(apath) : apath;
+
+	anago_take_off(napping, naps);
+	anago_submit_partial_twin(root, rel, napping);
+	anago_submit_path(root, rel, anago_partial_possible(rel) ? apath : napping);
+}
+
 static void
 add_scan_path(PlannerInfo *root, RelOptInfo *rel, AnagoPathStep *step)
 {
@@ -435,10 +452,7 @@ add_scan_path(PlannerInfo *root, RelOptInfo *rel, AnagoPathStep *step)
 	apath = make_scan_path(root, step);
 	ordered = keeps_order ? copy_path(apath) : NULL;
 	if (ipath->indexclauses != NIL || anago_debug_force)
-	{
-		anago_submit_partial_twin(root, rel, apath);
-		anago_submit_path(root, rel, apath);
-	}
+		submit_unordered(root, rel, apath);
 	if (ordered != NULL)
 	{
 		anago_keep_order(root, ordered, ipath->path.pathkeys, NULL);
@@ -469,7 +483,7 @@ add_candidate(PlannerInfo *root, RelOptInfo *rel, IndexPath *ipath)
 	AnagoPathStep *step = anago_make_step(ipath, JOIN_INNER);
 
 	if (anago_is_probe(ipath) &&
-		!anago_scan_step_may_gain(root, step))
+		!anago_scan_step_may_gain(root, step) && !anago_scan_may_nap(root, ipath))
 		anago_why_not(root, rel, ipath->indexinfo->indexoid,
 					  ANAGO_WHY_CACHED);
 	else if (!anago_index_path_eligible(root, ipath))

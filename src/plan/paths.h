@@ -288,7 +288,12 @@ extern bool anago_naps_may_save(PlannerInfo *root, const RelOptInfo *joinrel,
 extern double anago_naps_save(PlannerInfo *root, const RelOptInfo *joinrel,
 							  const AnagoPathStep *step, const Path *outer, bool partial);
 
+/* The same of the visits of a scan, of which a join is not made. */
+extern bool anago_scan_may_nap(PlannerInfo *root, const IndexPath *ipath);
+extern double anago_scan_naps_save(PlannerInfo *root, const IndexPath *ipath);
+
 /* cost.c */
+extern void anago_take_off(AnagoPath *path, double share);
 extern void anago_cost_scan(PlannerInfo *root, AnagoPath *path);
 extern void anago_cost_join(PlannerInfo *root, AnagoPath *path,
 							const NestPath *nest, SpecialJoinInfo *sjinfo);
