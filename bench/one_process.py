@@ -21,6 +21,7 @@ from dataclasses import asdict
 from lib import pgbench, plots, queries, runs, session, stock, variants
 from lib.ending import main_of
 from lib.fio import FILE_BYTES, Fio
+from lib.huge_pages import huge_pages
 from lib.report import say
 from lib.runs import of, ratio, summary
 
@@ -180,11 +181,13 @@ class OneProcess:
     def cached_ratio(self):
         """Stock's index plan against anago, everything in shared buffers."""
         self.cluster.stop()
-        server = {"shared_buffers": self.args.cached_buffers,
-                  **session.ANAGO_SERVER}
         done = []
-        with self.cluster.started(server), \
+        with huge_pages(self.cluster, {
+                "shared_buffers": self.args.cached_buffers,
+                **session.ANAGO_SERVER}) as server, \
+                self.cluster.started(server), \
                 self.cluster.connect(self.dbname) as conn:
+            self.results.note(f"huge pages: {server['huge_pages']}")
             for query in queries.NAMES:
                 done += self.bench.cached(conn, [
                     self.stock(query, **queries.ANAGO_OFF),
@@ -194,8 +197,9 @@ class OneProcess:
                     self.anago(query, "anago serial",
                                **{"anago.mode": "serial"}),
                     self.natural(query)], "cached", 2 * self.args.repetitions)
-        return self.same_plan("cached", "cached, one process: stock's same "
-                              "index plan / anago", queries.NAMES, done)
+        return self.same_plan("cached", "cached, in huge pages where they can be "
+                              "had, one process: stock's same index plan / anago",
+                              queries.NAMES, done)
 
     def pgbench(self):
         """Short read-only transactions: anago on, off, not loaded."""
