@@ -436,6 +436,7 @@ submit_unordered(PlannerInfo *root, RelOptInfo *rel, AnagoPath *apath)
 
 	anago_take_off(napping, naps);
 	anago_submit_partial_twin(root, rel, napping);
+	apath->has_twin = napping->has_twin;
 	anago_submit_path(root, rel, anago_partial_possible(rel) ? apath : napping);
 }
 
