@@ -56,6 +56,47 @@ drop extension pg_buffercache;
 
 drop function nr_count;
 drop view nr_now;
+
+-- Where blocks were is remembered for the next execution, and the tables change between them: other
+-- rows in the same blocks, other files, fewer blocks, and more memory for it, or less
+-- (src/ops/btree/recent.c).
+create function nr_again() returns table (joined text, scanned text) language sql as $$
+	select public.anago_same('select a.id, b.id, b.v from nr_a a join nr_b b on b.a = a.id where a.k < 20'),
+		public.anago_same('select id, a, v from nr_b where a between 100 and 3000')
+$$;
+select * from nr_again();
+update nr_b set v = v + 1;
+select * from nr_again();
+delete from nr_b where id % 3 = 0;
+vacuum nr_b;
+select * from nr_again();
+set work_mem = '64kB';
+select * from nr_again();
+reset work_mem;
+vacuum full nr_b;
+select * from nr_again();
+begin;
+truncate nr_b;
+insert into nr_b select g, g * 7919 % 8000 + 1, g, repeat('y', 20) from generate_series(1, 24000) g;
+select * from nr_again();
+rollback;
+select * from nr_again();
+-- more tables than there is room for
+create table nr_p (id int, a int) partition by hash (id);
+do $$
+begin
+	for i in 0..79 loop
+		execute format('create table nr_p%s partition of nr_p for values with (modulus 80, remainder %s)', i, i);
+	end loop;
+end $$;
+insert into nr_p select g, g * 7919 % 8000 + 1 from generate_series(1, 30000) g;
+create index on nr_p (a);
+analyze nr_p;
+select anago_same('select a.id, p.id from nr_a a join nr_p p on p.a = a.id where a.k < 20') from generate_series(1, 3);
+select * from nr_again();
+drop table nr_p;
+drop function nr_again();
+
 drop table nr_a, nr_b, nr_counts;
 
 -- What naps save is part of the price, where tables are in shared buffers, and not in the CPU's

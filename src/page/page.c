@@ -325,12 +325,10 @@ anago_page_try(AnagoPages *pages, Relation rel, BlockNumber blkno)
 	return pages->cutoff.sync ? page_read_timed(pages, rel, blkno) : InvalidBuffer;
 }
 
-Buffer
-anago_page_locate(const AnagoPages *pages, Relation rel, BlockNumber blkno)
+bool
+anago_page_may_be_near(const AnagoPages *pages, Relation rel)
 {
-	if (pages->synchronous || pages_simulated(pages) || RelationUsesLocalBuffers(rel))
-		return InvalidBuffer;
-	return anago_touch_locate(rel, blkno);
+	return !pages->synchronous && !pages_simulated(pages) && !RelationUsesLocalBuffers(rel);
 }
 
 /* As ReadBuffer(), which would look it up in the buffer table once more. */

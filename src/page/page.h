@@ -93,11 +93,10 @@ extern PGDLLEXPORT Buffer anago_page_get(AnagoPages *pages, Relation rel, BlockN
 extern PGDLLEXPORT Buffer anago_page_try(AnagoPages *pages, Relation rel, BlockNumber blkno);
 
 /*
- * Where the block is in shared buffers, or InvalidBuffer; a hint.  Invalid, too, where all is to
- * be answered one by one, and where the simulator has a say in hits.  Main fork only.
+ * May the relation's pages be looked for in shared buffers?  Not where all is to be answered one by
+ * one, and where the simulator has a say in hits.
  */
-extern PGDLLEXPORT Buffer anago_page_locate(const AnagoPages *pages, Relation rel,
-											BlockNumber blkno);
+extern PGDLLEXPORT bool anago_page_may_be_near(const AnagoPages *pages, Relation rel);
 
 /* The block, pinned, if the hint is right about where it is; else InvalidBuffer. */
 extern PGDLLEXPORT Buffer anago_page_again(AnagoPages *pages, Relation rel, BlockNumber blkno,

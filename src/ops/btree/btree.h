@@ -166,8 +166,8 @@ struct AnagoStep
 	uint32		root_level;
 	bool		heapkeyspace;
 	AnagoInner *inner;			/* copies of inner pages */
-	AnagoRecent recent_leaves;	/* where in shared buffers leaves were found, */
-	AnagoRecent recent_blocks;	/* and blocks of the table */
+	AnagoRecent *recent_leaves; /* where in shared buffers leaves were found, */
+	AnagoRecent *recent_blocks; /* and blocks of the table; NULL: not asked for yet */
 
 	/* turn.h */
 	bool		may_turn;		/* into a hash join, which it has not done; in this

@@ -13,6 +13,7 @@
 
 #include "compat.h"
 #include "ops/btree/matches.h"
+#include "ops/btree/near.h"
 #include "page/touch.h"
 
 #define ST_SORT sort_tids
@@ -142,7 +143,7 @@ touch(AnagoStep *step, AnagoMatches *matches, AnagoAhead *ahead)
 		ItemPointerGetBlockNumberNoCheck(&matches->tids[i - 1]))
 		*buf = ahead->buf[(i - 1) % ANAGO_AHEAD];
 	else
-		*buf = anago_touch_locate(step->heap, ItemPointerGetBlockNumber(tid));
+		*buf = anago_near_block(step, ItemPointerGetBlockNumber(tid));
 	if (BufferIsValid(*buf))
 		anago_touch_page(*buf, ItemPointerGetOffsetNumber(tid));
 

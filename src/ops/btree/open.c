@@ -115,8 +115,7 @@ anago_step_open(AnagoStep *step, const AnagoStepDesc *desc, int parts)
 		&anago_range_right_links : pipeline->operators.methods[ANAGO_ROLE_RANGE];
 	step->visits = pipeline->operators.methods[ANAGO_ROLE_HEAP_VISIT];
 	step->inner = anago_inner_create(pipeline->whole, &pipeline->memory, parts);
-	anago_recent_init(&step->recent_leaves, &pipeline->memory, 2 * parts);
-	anago_recent_init(&step->recent_blocks, &pipeline->memory, 2 * parts);
+	step->recent_leaves = step->recent_blocks = NULL;
 	if (step->visit == NULL)
 		create_areas(step);
 	anago_step_begin_order(step);

@@ -1,11 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * recent.h
- *	  Where in shared buffers a step has found the blocks that it came to.
+ *	  Where in shared buffers this session has found the blocks that it came to.
  *
  * A probe looks up in the buffer table where its leaf is, and each heap block: some cache
  * misses, and a lock.  Probes come to a block again where they are many for the pages
- * that there are.  So a step remembers, from so many probes on, where blocks were:
+ * that there are, and so do those of the next execution, which is where a scan of one range
+ * comes to them again.  So a session remembers, from so many lookups on, where blocks were:
  *
  *		block 700017 -> slot 17 ->	block 700017, buffer 4711
  *
@@ -13,8 +14,9 @@
  * there by then (ReadRecentBuffer()).  One slot for all blocks of the same remainder;
  * the latest stays.
  *
- * Slots become more as probes do: the page faults of 256 kB of them take as long as a
- * hundred probes.
+ * Slots become more as lookups do: the page faults of 256 kB of them take as long as a
+ * hundred probes.  All together take no more than a hash table may, nor than a bound, and one no
+ * more than half of that; those of what has not been come to for longest make room.
  *
  *-------------------------------------------------------------------------
  */
@@ -25,53 +27,72 @@
 
 #include "storage/block.h"
 #include "storage/buf.h"
+#include "utils/rel.h"
 
-#include "sched/memory.h"
+#include "compat.h"
 
-/* Bound on the slots of a table or index, of 8 bytes each; a power of two. */
+/* Bound on the slots of a table or index; a power of two. */
 #ifdef ANAGO_TINY_BOUNDS
 #define ANAGO_RECENT_SLOTS		16
 #else
-#define ANAGO_RECENT_SLOTS		65536
+#define ANAGO_RECENT_SLOTS		((uint32) 1 << 20)
 #endif
 
-/* Probes of a step from which on it is kept.  Fewer hardly meet a block twice. */
+/* Bound on what all take together, in bytes, whatever memory a hash table may have. */
 #ifdef ANAGO_TINY_BOUNDS
-#define ANAGO_RECENT_PROBES		2
+#define ANAGO_RECENT_BYTES		512
 #else
-#define ANAGO_RECENT_PROBES		256
+#define ANAGO_RECENT_BYTES		((Size) 16 << 20)
 #endif
 
-/* Slots for each probe so far, where they become more: when probes are as many as slots. */
+/* Lookups from which on it is worth it.  Fewer hardly meet a block twice. */
+#ifdef ANAGO_TINY_BOUNDS
+#define ANAGO_RECENT_LOOKUPS	2
+#else
+#define ANAGO_RECENT_LOOKUPS	256
+#endif
+
+/* Slots for each lookup so far, where they become more: when lookups are as many as slots. */
 #define ANAGO_RECENT_GROWTH		4
 
-/* Of the query's memory, the part that all steps' slots may take together. */
-#define ANAGO_RECENT_SHARE		8
+/* Tables and indexes that are remembered. */
+#ifdef ANAGO_TINY_BOUNDS
+#define ANAGO_RECENT_FILES		4
+#else
+#define ANAGO_RECENT_FILES		64
+#endif
 
 typedef struct AnagoRecentSlot
 {
-	BlockNumber blkno;			/* InvalidBlockNumber: none */
-	Buffer		buf;
+	BlockNumber blkno;
+	Buffer		buf;			/* InvalidBuffer: none */
 } AnagoRecentSlot;
 
-/* Of one table or index. */
+/* Of one table or index.  It may become that of another one at any time. */
 typedef struct AnagoRecent
 {
-	uint32		max_slots;		/* a power of two, or 0: nothing is remembered */
+	AnagoLocator file;
+	uint64		used;			/* the greater, the later */
+	int64		lookups;
+	int64		grows_at;		/* lookups */
 	uint32		mask;
-	int64		grows_at;		/* probes */
-	AnagoRecentSlot *slots;		/* NULL: none was wanted yet */
+	AnagoRecentSlot *slots;		/* NULL: none was worth it yet */
 } AnagoRecent;
 
-/* For one table or index of `parts`. */
-extern void anago_recent_init(AnagoRecent *recent, const AnagoMemory *memory, int parts);
+/* That of the relation, which is not a temporary one. */
+extern AnagoRecent *anago_recent_of(Relation rel);
 
-/*
- * Have slots for so many probes, grows_at or more, of so many blocks.  Memory comes from
- * `context`, lasts as long, and is counted in `memory`.
- */
-extern void anago_recent_grow(AnagoRecent *recent, BlockNumber blocks, int64 probes,
-							  MemoryContext context, AnagoMemory *memory);
+/* Have more slots, as lookups have come to grows_at. */
+extern void anago_recent_grow(AnagoRecent *recent, BlockNumber blocks);
+
+/* Is it still the relation's? */
+static inline bool
+anago_recent_is_of(const AnagoRecent *recent, Relation rel)
+{
+	const AnagoLocator *file = &ANAGO_REL_LOCATOR(rel);
+
+	return memcmp(&recent->file, file, sizeof(AnagoLocator)) == 0;
+}
 
 /* Where the block is remembered to be: with that number, or some other one. */
 static inline AnagoRecentSlot *
@@ -85,7 +106,7 @@ static inline void
 anago_recent_forget(const AnagoRecent *recent, BlockNumber blkno)
 {
 	if (recent->slots != NULL && anago_recent_slot(recent, blkno)->blkno == blkno)
-		anago_recent_slot(recent, blkno)->blkno = InvalidBlockNumber;
+		anago_recent_slot(recent, blkno)->buf = InvalidBuffer;
 }
 
 #endif							/* ANAGO_RECENT_H */
