@@ -222,12 +222,23 @@ select anago_used('select pad from dv where four < 8000 order by four desc limit
 reset random_page_cost;
 reset anago.residency;
 
--- temporary tables, partitions, prepared statements with generic plans
+-- reads of temporary tables never overlap, so that there is nothing to gain, whatever is cached
 create temp table dv_temp as select * from dv_line where ord < 10000;
+create table dv_perm as table dv_temp;
 create index on dv_temp (ord);
-alter table dv_temp alter ord set (n_distinct = 40);
-vacuum analyze dv_temp;
-select anago_plan('select count(pad) from dv_ord join dv_temp on ord = id where c < 300');
+create index on dv_perm (ord);
+vacuum analyze dv_temp, dv_perm;
+set anago.residency = off;
+create view dv_both as select t, anago_used(format('select count(pad) from dv_ord join %s on ord = id where c < 300', t)) as joined
+	from unnest(array['dv_perm', 'dv_temp']) t;
+select * from dv_both;
+reset anago.residency;
+select * from dv_both where t = 'dv_temp';
+select anago_resident('dv_temp');
+drop view dv_both;
+drop table dv_perm;
+
+-- partitions, prepared statements with generic plans
 create table dv_parts (ord int, pad text) partition by range (ord);
 create table dv_parts1 partition of dv_parts for values from (0) to (10000);
 create table dv_parts2 partition of dv_parts for values from (10000) to (30000);

@@ -33,6 +33,7 @@
 #include "postgres.h"
 
 #include "access/stratnum.h"
+#include "catalog/pg_class.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
@@ -442,17 +443,25 @@ cold_share_of_table(PlannerInfo *root, const IndexPath *ipath)
 	return 1.0 - cached / (leaves + entries * visited);
 }
 
+/* Where nobody asks what is cached.  Reads of temporary tables never overlap. */
+static double
+cold_unseen(Oid relid)
+{
+	return !anago_debug_force && get_rel_persistence(relid) == RELPERSISTENCE_TEMP ? 0.0 : 1.0;
+}
+
 double
 anago_cold_relation(Oid relid, BlockNumber pages)
 {
-	return anago_debug_force || !anago_residency ? 1.0 :
+	return anago_debug_force || !anago_residency ? cold_unseen(relid) :
 		1.0 - anago_survey_resident(relid, pages);
 }
 
 double
 anago_cold_share(PlannerInfo *root, const IndexPath *ipath)
 {
-	return anago_debug_force || !anago_residency ? 1.0 :
+	return anago_debug_force || !anago_residency ?
+		cold_unseen(planner_rt_fetch(ipath->path.parent->relid, root)->relid) :
 		cold_share_of_table(root, ipath);
 }
 

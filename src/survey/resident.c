@@ -16,6 +16,10 @@
  * Blocks are picked in stretches, those of each within one segment file, so
  * that few files are opened.
  *
+ * Temporary tables are not looked at, and count as cached: their pages are asked for one
+ * by one (page/page.c), so that there is nothing to gain by a pipeline, and this session
+ * has just written them.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -188,7 +192,9 @@ look(Oid relid, BlockNumber pages)
 
 	if (rel == NULL)
 		return found;
-	if (!RelationUsesLocalBuffers(rel))
+	if (RelationUsesLocalBuffers(rel))
+		found.in_kernel = SAMPLE;
+	else
 		for (int i = 0; i < STRETCHES; i++)
 		{
 			BlockNumber from = (uint64) pages * i / STRETCHES;

@@ -81,8 +81,8 @@ extern bool anago_survey_head(Oid indexoid, BlockNumber nblocks,
 
 /*
  * What share of a relation's blocks is in shared buffers or the kernel's page
- * cache, 0 to 1; kept for a few seconds.  0 where that is not known, as of
- * temporary tables.
+ * cache, 0 to 1; kept for a few seconds.  0 where that is not known; 1 of temporary
+ * tables, whose reads never overlap.
  */
 extern double anago_survey_resident(Oid relid, BlockNumber pages);
 
