@@ -14,7 +14,9 @@
  * next to nothing where all or none are cached.
  *
  * Blocks are picked in stretches, those of each within one segment file, so
- * that few files are opened.
+ * that few files are opened.  Of small relations fewer are picked: there is little to
+ * be wrong about, and of partitions there may be a thousand, each with its indexes, to be
+ * looked at for one query.
  *
  * Temporary tables are not looked at, and count as cached: their pages are asked for one
  * by one (page/page.c), so that there is nothing to gain by a pipeline, and this session
@@ -42,14 +44,16 @@
 #include "page/touch.h"
 #include "survey/survey.h"
 
-/* Blocks that are looked for. */
+/* Blocks that are looked for; and of relations of fewer blocks than so many. */
 #define STRETCHES		8
 #define IN_STRETCH		8
 #define SAMPLE			(STRETCHES * IN_STRETCH)
+#define FEW_PAGES		1024
+#define SAMPLE_OF_FEW	16
 
-/* How long a share is kept, and of how many relations. */
+/* How long a share is kept, and of how many relations: a thousand partitions have two each, or more. */
 #define KEEP_MS			5000
-#define KEEP_RELATIONS	1024
+#define KEEP_RELATIONS	8192
 
 typedef struct ResidentShare
 {
@@ -153,20 +157,23 @@ random_block(BlockNumber first, BlockNumber end)
 /* Of a sample, blocks that were found. */
 typedef struct Found
 {
+	int			looks;
 	int			in_buffers;
 	int			in_kernel;
 } Found;
 
-/* Those of a stretch, around this block. */
+/* So many of a stretch, around this block. */
 static void
-look_in_stretch(Relation rel, BlockNumber around, BlockNumber pages, Found *found)
+look_in_stretch(Relation rel, BlockNumber around, BlockNumber pages, int looks,
+				Found *found)
 {
 	BlockNumber first = around - around % RELSEG_SIZE;
 	BlockNumber end = pages - first > RELSEG_SIZE ? first + RELSEG_SIZE : pages;
 	bool		opened = false;
 	int			fd = -1;
 
-	for (int i = 0; i < IN_STRETCH; i++)
+	found->looks += looks;
+	for (int i = 0; i < looks; i++)
 	{
 		BlockNumber blkno = random_block(first, end);
 
@@ -184,6 +191,18 @@ look_in_stretch(Relation rel, BlockNumber around, BlockNumber pages, Found *foun
 		close(fd);
 }
 
+static void
+look_in_stretches(Relation rel, BlockNumber pages, Found *found)
+{
+	for (int i = 0; i < STRETCHES; i++)
+	{
+		BlockNumber from = (uint64) pages * i / STRETCHES;
+		BlockNumber to = (uint64) pages * (i + 1) / STRETCHES;
+
+		look_in_stretch(rel, random_block(from, to), pages, IN_STRETCH, found);
+	}
+}
+
 static Found
 look(Oid relid, BlockNumber pages)
 {
@@ -193,15 +212,11 @@ look(Oid relid, BlockNumber pages)
 	if (rel == NULL)
 		return found;
 	if (RelationUsesLocalBuffers(rel))
-		found.in_kernel = SAMPLE;
+		found.looks = found.in_kernel = 1;
+	else if (pages > RELSEG_SIZE)
+		look_in_stretches(rel, pages, &found);
 	else
-		for (int i = 0; i < STRETCHES; i++)
-		{
-			BlockNumber from = (uint64) pages * i / STRETCHES;
-			BlockNumber to = (uint64) pages * (i + 1) / STRETCHES;
-
-			look_in_stretch(rel, random_block(from, Max(to, from + 1)), pages, &found);
-		}
+		look_in_stretch(rel, 0, pages, pages < FEW_PAGES ? SAMPLE_OF_FEW : SAMPLE, &found);
 	RelationClose(rel);
 	return found;
 }
@@ -218,8 +233,8 @@ keep(Oid relid, Found found)
 		kept_reset(shares);
 	known = kept_insert(shares, relid, &was_known);
 	known->until = TimestampTzPlusMilliseconds(anago_survey_now(), KEEP_MS);
-	known->share = (double) (found.in_buffers + found.in_kernel) / SAMPLE;
-	known->in_buffers = (double) found.in_buffers / SAMPLE;
+	known->share = (double) (found.in_buffers + found.in_kernel) / Max(found.looks, 1);
+	known->in_buffers = (double) found.in_buffers / Max(found.looks, 1);
 }
 
 /* NULL: it has not been looked up lately. */
