@@ -262,7 +262,7 @@ anago_no_facts(void)
 	AnagoStepFacts *facts = palloc0(sizeof(AnagoStepFacts));
 
 	facts->io = facts->filter = facts->cold = facts->join_ratio = facts->evaluated =
-		ANAGO_NOT_LOOKED_UP;
+		facts->again = facts->evaluations = ANAGO_NOT_LOOKED_UP;
 	return facts;
 }
 

@@ -37,8 +37,12 @@ typedef struct AnagoStepFacts
 	Cost		io;				/* core's charge for the pages of one probe */
 	Cost		filter;			/* of a tuple: conditions that the index does not
 								 * check */
-	Cost		evaluated;		/* of a tuple: correlated subqueries of other tables'
-								 * values (repeats.c) */
+	List	   *subplans;		/* correlated subqueries of other tables' values
+								 * in its filter (repeats.c), once the next is known: */
+	Cost		evaluated;		/* of a tuple: these by core's price, */
+	Cost		again;			/* if all of their pages are found, */
+	Cost		one_of_many;	/* and as one of so many evaluations, which were */
+	double		evaluations;	/* asked about last */
 	double		cold;			/* of its pages, the share that is not cached */
 	bool		dived;
 	AnagoDive	dive;			/* but for join_ratio */

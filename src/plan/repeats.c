@@ -33,6 +33,7 @@
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 
+#include "plan/memo.h"
 #include "plan/price.h"
 
 /* --- what an evaluation costs if it finds pages --- */
@@ -172,13 +173,12 @@ typedef struct SubplansCxt
 {
 	PlannerInfo *root;
 	Relids		own;			/* the step's table */
-	double		times;
-	Cost		cost;			/* for a row of it */
+	List	   *found;
 } SubplansCxt;
 
 /* Walker: subqueries whose values are all of other tables. */
 static bool
-add_subplans(Node *node, SubplansCxt *cxt)
+find_subplans(Node *node, SubplansCxt *cxt)
 {
 	if (node == NULL || IsA(node, AlternativeSubPlan))
 		return false;
@@ -188,26 +188,24 @@ add_subplans(Node *node, SubplansCxt *cxt)
 
 		if (subplan->parParam != NIL && !subplan->useHashTable &&
 			!bms_overlap(pull_varnos(cxt->root, (Node *) subplan->args), cxt->own))
-			cxt->cost += subplan->per_call_cost *
-				(cxt->times == 0 ? 1.0 : cached_share(cxt->root, subplan, cxt->times));
+			cxt->found = lappend(cxt->found, node);
 	}
-	return expression_tree_walker(node, add_subplans, cxt);
+	return expression_tree_walker(node, find_subplans, cxt);
 }
 
-/*
- * What those in a step's filter take for a row: by core's price (times 0), as one of so many, or
- * AGAIN.  Conditions that have other tables' values are in its path's parameters.
- */
-static Cost
-subplans_cost(PlannerInfo *root, const AnagoPathStep *step, double times)
+/* Those in a step's filter.  Conditions that have other tables' values are in its path's parameters. */
+static List *
+subplans_of(PlannerInfo *root, const AnagoPathStep *step)
 {
 	const IndexPath *ipath = step->ipath;
-	SubplansCxt cxt = {.root = root,.own = ipath->path.parent->relids,.times = times};
+	SubplansCxt cxt = {.root = root,.own = ipath->path.parent->relids};
+	MemoryContext old;
 	ListCell   *lc;
 
 	if (step->several != NULL || root->glob->subplans == NIL ||
 		ipath->path.param_info == NULL)
-		return 0;
+		return NIL;
+	old = MemoryContextSwitchTo(anago_memo_context(root));
 	foreach(lc, ipath->path.param_info->ppi_clauses)
 	{
 		RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
@@ -217,18 +215,60 @@ subplans_cost(PlannerInfo *root, const AnagoPathStep *step, double times)
 		if (contain_subplans(clause) &&
 			!is_redundant_with_indexclauses(rinfo, ipath->indexclauses) &&
 			clause_selectivity(root, clause, 0, JOIN_INNER, NULL) >= LEAST_LET_BY)
-			(void) add_subplans(clause, &cxt);
+			(void) find_subplans(clause, &cxt);
 	}
-	return cxt.cost;
+	MemoryContextSwitchTo(old);
+	return cxt.found;
+}
+
+/* What they take for a row: by core's price (times 0), as one of so many, or AGAIN. */
+static Cost
+subplans_cost(PlannerInfo *root, const List *subplans, double times)
+{
+	Cost		cost = 0;
+	ListCell   *lc;
+
+	foreach(lc, subplans)
+	{
+		const SubPlan *subplan = lfirst_node(SubPlan, lc);
+
+		cost += subplan->per_call_cost *
+			(times == 0 ? 1.0 : cached_share(root, subplan, times));
+	}
+	return cost;
 }
 
 /* By core's price. */
 static Cost
 core_cost(PlannerInfo *root, const AnagoPathStep *step)
 {
-	if (step->facts->evaluated < 0)
-		step->facts->evaluated = subplans_cost(root, step, 0);
-	return step->facts->evaluated;
+	AnagoStepFacts *facts = step->facts;
+
+	if (facts->evaluated < 0)
+	{
+		facts->subplans = subplans_of(root, step);
+		facts->evaluated = subplans_cost(root, facts->subplans, 0);
+	}
+	return facts->evaluated;
+}
+
+/* If all pages are found. */
+static Cost
+cost_again(PlannerInfo *root, AnagoStepFacts *facts)
+{
+	if (facts->again < 0)
+		facts->again = subplans_cost(root, facts->subplans, AGAIN);
+	return facts->again;
+}
+
+/* The same number is asked about several times for a join. */
+static Cost
+cost_of_many(PlannerInfo *root, AnagoStepFacts *facts, double times)
+{
+	if (facts->evaluations != times)
+		facts->one_of_many = subplans_cost(root, facts->subplans, times);
+	facts->evaluations = times;
+	return facts->one_of_many;
 }
 
 bool
@@ -242,8 +282,8 @@ anago_evaluated(PlannerInfo *root, const AnagoPathStep *step, double probes, dou
 {
 	if (core_cost(root, step) <= 0)
 		return 0;
-	return probes * (Min(entries, 1.0) * subplans_cost(root, step, Max(probes, 1.0)) +
-					 Max(entries - 1.0, 0) * subplans_cost(root, step, AGAIN));
+	return probes * (Min(entries, 1.0) * cost_of_many(root, step->facts, Max(probes, 1.0)) +
+					 Max(entries - 1.0, 0) * cost_again(root, step->facts));
 }
 
 Cost
