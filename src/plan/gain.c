@@ -194,6 +194,16 @@ anago_scan_step_may_gain(PlannerInfo *root, const AnagoPathStep *step)
 		 anago_step_finds_fewer(root, step, ipath->path.total_cost - ipath->path.startup_cost));
 }
 
+/* Might it, asked about what costs so much?  That is found out without asking it. */
+static bool
+might_find_fewer(const AnagoPathStep *step, Cost cost)
+{
+	const AnagoStepFacts *facts = step->facts;
+
+	return facts->dived ? facts->dive.known && facts->dive.ratio < FAR_FEWER :
+		anago_may_dive(cost);
+}
+
 /*
  * Do so many probes cost far less, as the index says?  Most often not, whatever it
  * might say: each descends, and comes to a leaf and a block.
@@ -205,7 +215,8 @@ probes_cost_less(PlannerInfo *root, const AnagoPathStep *step, double loops)
 	const AnagoDive *dive = &step->facts->dive;
 	Cost		run = inner->total_cost * FAR_FEWER - inner->startup_cost;
 
-	if (run <= 0 || anago_probe_io(root, step->ipath, loops, 0, 0) >= run ||
+	if (run <= 0 || !might_find_fewer(step, loops * inner->total_cost) ||
+		anago_probe_io(root, step->ipath, loops, 0, 0) >= run ||
 		!anago_step_finds_fewer(root, step, loops * inner->total_cost))
 		return false;
 	return anago_probe_io(root, step->ipath, loops, dive->entries, dive->blocks) +
