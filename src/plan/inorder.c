@@ -27,6 +27,7 @@
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
+#include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
@@ -99,32 +100,55 @@ look_up(Oid relid, AttrNumber attno, double *correlation)
 	return known;
 }
 
-/* What was found for a column is kept for the planning: each join asks for the same few. */
+/* What was found for some columns is kept until statistics change: joins ask for the same few. */
+typedef struct KeptCorrelation
+{
+	Oid			relid;			/* InvalidOid: none */
+	AttrNumber	attno;
+	bool		known;
+	double		correlation;
+} KeptCorrelation;
+
+static KeptCorrelation correlations[64];
+static uint64 changes = 0;
+
+static void
+statistics_changed(Datum arg, int cacheid, uint32 hashvalue)
+{
+	changes++;
+	for (int i = 0; i < lengthof(correlations); i++)
+		correlations[i].relid = InvalidOid;
+}
+
+static void
+keep(KeptCorrelation *one, Oid relid, AttrNumber attno)
+{
+	static bool registered = false;
+	uint64		before = changes;
+
+	if (!registered)
+		CacheRegisterSyscacheCallback(STATRELATTINH, statistics_changed, (Datum) 0);
+	registered = true;
+	one->relid = InvalidOid;	/* also if there is an error */
+	one->correlation = 0;
+	one->known = look_up(relid, attno, &one->correlation);
+	one->attno = attno;
+	/* to look it up may itself process invalidations */
+	if (changes == before)
+		one->relid = relid;
+}
+
 bool
 anago_correlation(PlannerInfo *root, Index relid, AttrNumber attno, double *correlation)
 {
-	static struct
-	{
-		uint64		of_planning;
-		Oid			relid;
-		AttrNumber	attno;
-		bool		known;
-		double		correlation;
-	}			kept[16], *one;
 	const RangeTblEntry *rte = planner_rt_fetch(relid, root);
+	KeptCorrelation *one;
 
 	if (attno <= 0 || rte->rtekind != RTE_RELATION)
 		return false;
-	one = &kept[(rte->relid + attno) % lengthof(kept)];
-	if (one->of_planning != anago_planning_number() || one->relid != rte->relid ||
-		one->attno != attno)
-	{
-		one->of_planning = 0;	/* if there is an error, it is not known */
-		one->known = look_up(rte->relid, attno, &one->correlation);
-		one->relid = rte->relid;
-		one->attno = attno;
-		one->of_planning = anago_planning_number();
-	}
+	one = &correlations[(rte->relid + attno) % lengthof(correlations)];
+	if (one->relid != rte->relid || one->attno != attno)
+		keep(one, rte->relid, attno);
 	*correlation = one->correlation;
 	return one->known;
 }
