@@ -170,6 +170,8 @@ value_of(PlannerInfo *root, const RestrictInfo *rinfo, Oid type, bool strict,
 	bound->given = true;
 	bound->strict = strict;
 	bound->type = type;
+	bound->typlen = value->constlen;
+	bound->typbyval = value->constbyval;
 	bound->value = value->constvalue;
 	return true;
 }

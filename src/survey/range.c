@@ -184,8 +184,6 @@ add_bytes(Answer *key, const AnagoBound *bound)
 {
 	int			head[2] = {bound->type, bound->given + 2 * bound->strict};
 	char	   *to = key->range + key->size;
-	int16		typlen;
-	bool		typbyval;
 
 	if (key->size + sizeof(head) > KEEP_BYTES)
 		return false;
@@ -193,12 +191,11 @@ add_bytes(Answer *key, const AnagoBound *bound)
 	key->size += sizeof(head);
 	if (!bound->given)
 		return true;
-	get_typlenbyval(bound->type, &typlen, &typbyval);
-	if (datumEstimateSpace(bound->value, false, typbyval, typlen) >
+	if (datumEstimateSpace(bound->value, false, bound->typbyval, bound->typlen) >
 		KEEP_BYTES - key->size)
 		return false;
 	to += sizeof(head);
-	datumSerialize(bound->value, false, typbyval, typlen, &to);
+	datumSerialize(bound->value, false, bound->typbyval, bound->typlen, &to);
 	key->size = to - key->range;
 	return true;
 }
@@ -258,21 +255,23 @@ static bool
 ask(const Question *question, const AnagoIndexRange *range, double *answer)
 {
 	Answer		key;
+	Answer	   *place;
 
 	if (answers == NULL)
 		start_keeping();
 	if (!make_key(&key, question, range))
 		return look_up(question, range, answer);
-	if (is_answer_to(place_of(&key), &key))
+	place = place_of(&key);
+	if (is_answer_to(place, &key))
 	{
-		*answer = place_of(&key)->is;
+		*answer = place->is;
 		return true;
 	}
 	if (!look_up(question, range, answer))
 		return false;
 	key.is = *answer;
 	key.at = anago_survey_now();
-	*place_of(&key) = key;
+	*place = key;
 	return true;
 }
 

@@ -42,6 +42,8 @@ typedef struct AnagoBound
 	bool		given;
 	bool		strict;			/* the value itself is outside */
 	Oid			type;			/* the operator's right type */
+	int16		typlen;			/* of the value, */
+	bool		typbyval;
 	Datum		value;			/* not NULL */
 } AnagoBound;
 
