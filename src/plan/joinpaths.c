@@ -459,7 +459,7 @@ anago_add_join_paths(PlannerInfo *root, RelOptInfo *joinrel,
 		anago_why_not(root, joinrel, InvalidOid, "a right or full join, the other way round");
 		return;
 	}
-	if (!anago_is_probed_by(innerrel, outerrel))
+	if (!anago_is_probed_by(root, innerrel, outerrel))
 		return;
 	if (anago_first_rows_are_settled(root, joinrel))
 	{

@@ -20,6 +20,8 @@ typedef struct AnagoProbes
 {
 	bool		known;
 	List	   *steps;
+	bool		wanted_known;
+	Relids		wanted;			/* of these its paths take values */
 	double		risk;			/* of its own rows (risk.c); 0: not asked */
 } AnagoProbes;
 

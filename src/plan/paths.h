@@ -184,7 +184,8 @@ extern void anago_add_union_paths(PlannerInfo *root, RelOptInfo *rel);
 extern bool anago_is_union(const Path *path);
 
 /* probes.c: has innerrel any path for rows of outerrel?  A cheap test. */
-extern bool anago_is_probed_by(const RelOptInfo *innerrel, const RelOptInfo *outerrel);
+extern bool anago_is_probed_by(PlannerInfo *root, const RelOptInfo *innerrel,
+							   const RelOptInfo *outerrel);
 
 /* Is there a path of ours? */
 extern bool anago_has_path(const List *pathlist);

@@ -26,22 +26,31 @@ takes_rows_of(const Path *path, const RelOptInfo *outerrel)
 	return bms_overlap(PATH_REQ_OUTER(path), outerrel->relids);
 }
 
-bool
-anago_is_probed_by(const RelOptInfo *innerrel, const RelOptInfo *outerrel)
+/* The relations whose rows can give paths of a table their parameters: the same in all joins. */
+static Relids
+known_wanted(PlannerInfo *root, const RelOptInfo *rel)
 {
-	bool		any = false;
+	AnagoProbes *probes = &anago_memo(root)->probes[rel->relid];
+	MemoryContext old;
 	ListCell   *lc;
 
-	/* there are fewer of these than paths, most often none */
-	foreach(lc, innerrel->ppilist)
-		any |= bms_overlap(lfirst_node(ParamPathInfo, lc)->ppi_req_outer,
-						   outerrel->relids);
-	if (!any)
-		return false;
-	foreach(lc, innerrel->pathlist)
-		if (takes_rows_of(lfirst(lc), outerrel))
-			return true;
-	return false;
+	if (probes->wanted_known)
+		return probes->wanted;
+	old = MemoryContextSwitchTo(anago_memo_context(root));
+	foreach(lc, rel->pathlist)
+		probes->wanted = bms_add_members(probes->wanted,
+										 PATH_REQ_OUTER((Path *) lfirst(lc)));
+	probes->wanted_known = true;
+	MemoryContextSwitchTo(old);
+	return probes->wanted;
+}
+
+bool
+anago_is_probed_by(PlannerInfo *root, const RelOptInfo *innerrel,
+				   const RelOptInfo *outerrel)
+{
+	return innerrel->ppilist != NIL &&
+		bms_overlap(known_wanted(root, innerrel), outerrel->relids);
 }
 
 /*
