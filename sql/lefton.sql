@@ -103,6 +103,34 @@ create view lo_without as select u.id, u.name from lo_users u
 select anago_used('select * from lo_without') as in_order;
 select count(*) from lo_without;
 select * from anago_same('select * from lo_without');
+-- of rows that one match is wanted of, below a join: no more are looked at, so that pages are not
+-- read in vain: 27 times as many as stock comes to
+set enable_material = off;
+create function lo_looks(query text) returns table (looks bigint, no_more_than_twice boolean) language plpgsql as $$
+declare
+	plan jsonb;
+	stock bigint;
+	own bigint;
+begin
+	set local anago.io_method = sim;
+	set local anago.sim_hit_rate = 0;
+	set local anago.enable = off;
+	execute 'explain (analyze, buffers, costs off, timing off, format json) ' || query into plan;
+	stock := (plan->0->'Plan'->>'Shared Hit Blocks')::bigint + (plan->0->'Plan'->>'Shared Read Blocks')::bigint;
+	set local anago.enable = on;
+	set local anago.debug_force = on;
+	execute 'explain (analyze, buffers, costs off, timing off, format json) ' || query into plan;
+	select sum(n::bigint) into own from unnest('{"Reads Issued", "Synchronous Reads", "Shared Reads", "Hits"}'::text[]) name,
+		jsonb_path_query(plan, format('strict $.** ? (@."Custom Plan Provider" == "AnagoAhead").%I', name)::jsonpath) n;
+	return query select count(*), own between 1 and 2 * stock from jsonb_path_query(plan, 'strict $.**.Looks[*]');
+end $$;
+create view lo_none as select u.id from lo_users u where u.since between 500 and 505 and not exists
+	(select from lo_lines l join lo_orders o on o.id = l.oid where l.day = u.id % 300);
+select * from lo_looks('select * from lo_none');
+select * from anago_same('select * from lo_none');
+drop view lo_none;
+drop function lo_looks;
+reset enable_material;
 reset enable_bitmapscan;
 reset enable_seqscan;
 reset enable_hashjoin;

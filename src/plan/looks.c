@@ -19,12 +19,15 @@
  * Which keys will do is in lookkeys.c.
  *
  * A Limit, or a semijoin, bounds the matches that are of use where nothing in
- * between drops rows or wants all; of several tables: lookfirsts.c, and where core prunes
- * these for each row, lookpruned.c.
+ * between wants all; what drops rows takes some more.  Of several tables: lookfirsts.c,
+ * and where core prunes these for each row, lookpruned.c.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
+
+#include <limits.h>
+#include <math.h>
 
 #include "compat_plan.h"
 #include "plan/create.h"
@@ -163,19 +166,43 @@ anago_find_in_all(AnagoLooks *looks, const List *plans, int most)
 		anago_find_looks(looks, lfirst(lc), most);
 }
 
+/*
+ * Of so many joined rows that are of use, the rows of the outer side that they take, by the
+ * estimates; 0: of all.
+ */
+static int
+outer_rows_of(const NestLoop *loop, int most)
+{
+	double		joined = Max(loop->join.plan.plan_rows, 1.0);
+	double		rows = ceil(most * Max(outerPlan(loop)->plan_rows / joined, 1.0));
+
+	return rows < INT_MAX ? (int) rows : 0;
+}
+
 /* What its inner side reads for its own rows is not known yet. */
 static void
-find_in_nestloop(AnagoLooks *looks, const NestLoop *loop)
+find_in_nestloop(AnagoLooks *looks, const NestLoop *loop, int most)
 {
 	Bitmapset  *unset = bms_copy(looks->unset);
 	ListCell   *lc;
 
-	anago_find_looks(looks, outerPlan(loop), 0);
+	anago_find_looks(looks, outerPlan(loop), outer_rows_of(loop, most));
 	foreach(lc, loop->nestParams)
 		looks->unset = bms_add_member(looks->unset,
 									  lfirst_node(NestLoopParam, lc)->paramno);
 	anago_find_looks(looks, innerPlan(loop), 0);
 	looks->unset = unset;
+}
+
+/* An AnagoAhead hands on what comes from below, but for what its filter drops. */
+static void
+find_below(AnagoLooks *looks, const CustomScan *cscan, int most)
+{
+	const Plan *plan = &cscan->scan.plan;
+	bool		passes = strcmp(cscan->methods->CustomName, "AnagoAhead") == 0;
+
+	anago_find_looks(looks, outerPlan(plan), !passes ? 0 :
+					 plan->qual == NIL ? most : most * ANAGO_LOOK_FILTERED);
 }
 
 static void
@@ -214,7 +241,7 @@ anago_find_looks(AnagoLooks *looks, const Plan *plan, int most)
 			break;
 		case T_CustomScan:
 			add_pipeline(looks, (const CustomScan *) plan, most);
-			anago_find_looks(looks, outerPlan(plan), 0);
+			find_below(looks, (const CustomScan *) plan, most);
 			break;
 		case T_Limit:
 			anago_find_uncounted(looks, list_make1(outerPlan(plan)),
@@ -238,7 +265,7 @@ anago_find_looks(AnagoLooks *looks, const Plan *plan, int most)
 			anago_find_in_all(looks, ((const BitmapOr *) plan)->bitmapplans, 0);
 			break;
 		case T_NestLoop:
-			find_in_nestloop(looks, (const NestLoop *) plan);
+			find_in_nestloop(looks, (const NestLoop *) plan, most);
 			break;
 		case T_HashJoin:
 		case T_MergeJoin:
