@@ -147,8 +147,11 @@ anago_may_be_looked_at(const PlannedStmt *stmt, const Plan *plan)
 		case T_BitmapIndexScan:
 			indexid = ((const BitmapIndexScan *) plan)->indexid;
 			break;
+		case T_CustomScan:
+			return plan->extParam != NULL ||
+				!anago_is_pipeline((const CustomScan *) plan);
 		default:
-			return IsA(plan, CustomScan);
+			return false;
 	}
 	/* what has no parameters is not run for a row */
 	return plan->extParam != NULL &&
