@@ -160,11 +160,21 @@ find_scan(const Path *path, Index relid, const IndexPath **scan)
 	}
 }
 
+/* Would a scan be the cheapest one if naps saved all that they can?  Core's paths are there. */
+static bool
+scan_might_win(const IndexPath *ipath)
+{
+	const List *paths = ipath->path.parent->pathlist;
+
+	return paths == NIL || ipath->path.total_cost * (1 - NAPS_SAVE) <
+		((const Path *) linitial(paths))->total_cost;
+}
+
 bool
 anago_scan_may_nap(PlannerInfo *root, const IndexPath *ipath)
 {
 	return ipath->path.param_info == NULL && ipath->indexclauses != NIL &&
-		may_nap(root, ipath, anago_tuples_fetched(ipath)) &&
+		scan_might_win(ipath) && may_nap(root, ipath, anago_tuples_fetched(ipath)) &&
 		leads_anywhere(root, ipath) && !anago_path_waits(root, ipath) &&
 		table_in_buffers(root, ipath->path.parent) >= NAPS_IN_BUFFERS;
 }
