@@ -153,6 +153,8 @@ select sum(v), count(*) from nr_c where id < 20000;
 set anago.enable = off;
 select sum(v), count(*) from nr_c where id < 20000;
 set anago.enable = on;
+update nr_c set v = v + 1 where id < 100;
+select anago_same('select id, v from nr_c where id < 20000') from generate_series(1, 3);
 set max_parallel_workers_per_gather = 2;
 select nr_node('select sum(v) from nr_c where id < 20000') as scan_perhaps_parallel;
 select nr_node('select count(c.v) from nr_o o join nr_c c on c.id = o.id') as perhaps_parallel;

@@ -117,6 +117,9 @@ anago_take_off(AnagoPath *apath, double share)
 {
 	Path	   *path = &apath->cpath.path;
 
+	/* Of an infinite cost nothing is left that could be compared: mend_cost(). */
+	if (share <= 0 || isinf(path->total_cost))
+		return;
 	path->total_cost -= share * (path->total_cost - path->startup_cost);
 	keep_whole(apath, apath->shared_cost);
 }

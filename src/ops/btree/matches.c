@@ -13,7 +13,6 @@
 
 #include "compat.h"
 #include "ops/btree/matches.h"
-#include "ops/btree/near.h"
 #include "page/touch.h"
 
 #define ST_SORT sort_tids
@@ -129,7 +128,11 @@ anago_matches_keep_most(AnagoStep *step, AnagoMatches *matches, int most, bool *
 /* --- nearer to the CPU --- */
 
 /* The size in blocks below which a table is taken to be in the CPU's caches. */
+#ifdef ANAGO_TINY_BOUNDS
+#define AHEAD_MIN_PAGES	0
+#else
 #define AHEAD_MIN_PAGES	4096
+#endif
 
 /* One match further ahead: its page, and the tuple of one that is nearer. */
 static void
@@ -143,7 +146,8 @@ touch(AnagoStep *step, AnagoMatches *matches, AnagoAhead *ahead)
 		ItemPointerGetBlockNumberNoCheck(&matches->tids[i - 1]))
 		*buf = ahead->buf[(i - 1) % ANAGO_AHEAD];
 	else
-		*buf = anago_near_block(step, ItemPointerGetBlockNumber(tid));
+		*buf = anago_recent_find(&step->recent_blocks, step->heap,
+								 ItemPointerGetBlockNumber(tid));
 	if (BufferIsValid(*buf))
 		anago_touch_page(*buf, ItemPointerGetOffsetNumber(tid));
 

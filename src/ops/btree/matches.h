@@ -30,7 +30,11 @@ extern AnagoMatches *anago_matches_keep_most(AnagoStep *step, AnagoMatches *matc
 #define ANAGO_AHEAD			8
 
 /* Matches of a leaf below which that does not repay its lookups. */
+#ifdef ANAGO_TINY_BOUNDS
+#define ANAGO_AHEAD_MIN_MATCHES	2
+#else
 #define ANAGO_AHEAD_MIN_MATCHES	64
+#endif
 
 typedef struct AnagoAhead
 {

@@ -21,40 +21,6 @@
 #define NEAR_MIN_PAGES	512
 #endif
 
-/* What is remembered of that table or index; NULL: nothing. */
-static AnagoRecent *
-remembered(AnagoRecent **recent, Relation rel)
-{
-	if (*recent == NULL || !anago_recent_is_of(*recent, rel))
-		*recent = anago_recent_of(rel);
-	if (++(*recent)->lookups >= (*recent)->grows_at)
-		anago_recent_grow(*recent, rel->rd_rel->relpages);
-	return (*recent)->slots == NULL ? NULL : *recent;
-}
-
-static Buffer
-look_up(AnagoRecent **of_step, Relation rel, BlockNumber blkno)
-{
-	const AnagoRecent *recent = remembered(of_step, rel);
-	AnagoRecentSlot *slot;
-
-	if (recent == NULL)
-		return anago_touch_locate(rel, blkno);
-	slot = anago_recent_slot(recent, blkno);
-	if (slot->blkno != blkno || !BufferIsValid(slot->buf))
-	{
-		slot->buf = anago_touch_locate(rel, blkno);
-		slot->blkno = blkno;
-	}
-	return slot->buf;
-}
-
-Buffer
-anago_near_block(AnagoStep *step, BlockNumber blkno)
-{
-	return look_up(&step->recent_blocks, step->heap, blkno);
-}
-
 /* Look up where the page is, if a nap may pay; false: it does not, or is not known. */
 static bool
 locate(AnagoWalk *walk, AnagoRecent **recent, Relation rel, BlockNumber blkno)
@@ -64,7 +30,7 @@ locate(AnagoWalk *walk, AnagoRecent **recent, Relation rel, BlockNumber blkno)
 	walk->u.near = rel->rd_rel->relpages < NEAR_MIN_PAGES ||
 		!anago_sched_may_nap(step->op.pipeline->sched) ||
 		!anago_page_may_be_near(step->op.pipeline->pages, rel) ? InvalidBuffer :
-		look_up(recent, rel, blkno);
+		anago_recent_find(recent, rel, blkno);
 	return BufferIsValid(walk->u.near);
 }
 
@@ -123,8 +89,7 @@ anago_near_again(AnagoStep *step, Relation rel, BlockNumber blkno, Buffer hint)
 	Buffer		buf = anago_page_again(step->op.pipeline->pages, rel, blkno, hint);
 	AnagoRecent *recent = rel == step->heap ? step->recent_blocks : step->recent_leaves;
 
-	if (BufferIsValid(hint) && !BufferIsValid(buf) &&
-		recent != NULL && anago_recent_is_of(recent, rel))
-		anago_recent_forget(recent, blkno);
+	if (BufferIsValid(hint) && !BufferIsValid(buf))
+		anago_recent_forget(recent, rel, blkno);
 	return buf;
 }

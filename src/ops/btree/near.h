@@ -34,9 +34,6 @@ extern bool anago_near_match(AnagoWalk *walk);
  */
 extern void anago_near_tuple(const AnagoWalk *walk);
 
-/* Where a block of the step's table, which is not a temporary one, was found. */
-extern Buffer anago_near_block(AnagoStep *step, BlockNumber blkno);
-
 /* Where it was found, or InvalidBuffer; by now another page may be there. */
 extern Buffer anago_near_hint(const AnagoWalk *walk);
 

@@ -15,8 +15,8 @@
  * the latest stays.
  *
  * Slots become more as lookups do: the page faults of 256 kB of them take as long as a
- * hundred probes.  All together take no more than a hash table may, nor than a bound, and one no
- * more than half of that; those of what has not been come to for longest make room.
+ * hundred probes.  All together take no more than a hash table may by now, nor than a bound, and
+ * one no more than half of that; those of what has not been come to for longest make room.
  *
  *-------------------------------------------------------------------------
  */
@@ -59,8 +59,14 @@
 #ifdef ANAGO_TINY_BOUNDS
 #define ANAGO_RECENT_FILES		4
 #else
-#define ANAGO_RECENT_FILES		64
+#define ANAGO_RECENT_FILES		256
 #endif
+
+/* Of these, where one table or index may be. */
+#define ANAGO_RECENT_WAYS		4
+
+/* So many that the session came to last keep their slots. */
+#define ANAGO_RECENT_LATELY		(ANAGO_RECENT_FILES / 16)
 
 typedef struct AnagoRecentSlot
 {
@@ -79,34 +85,14 @@ typedef struct AnagoRecent
 	AnagoRecentSlot *slots;		/* NULL: none was worth it yet */
 } AnagoRecent;
 
-/* That of the relation, which is not a temporary one. */
-extern AnagoRecent *anago_recent_of(Relation rel);
+/*
+ * Where in shared buffers a block of the relation, which is not a temporary one, is; InvalidBuffer:
+ * nowhere.  A hint.  *recent is what is remembered of the relation, or NULL if that is not known
+ * yet.
+ */
+extern Buffer anago_recent_find(AnagoRecent **recent, Relation rel, BlockNumber blkno);
 
-/* Have more slots, as lookups have come to grows_at. */
-extern void anago_recent_grow(AnagoRecent *recent, BlockNumber blocks);
-
-/* Is it still the relation's? */
-static inline bool
-anago_recent_is_of(const AnagoRecent *recent, Relation rel)
-{
-	const AnagoLocator *file = &ANAGO_REL_LOCATOR(rel);
-
-	return memcmp(&recent->file, file, sizeof(AnagoLocator)) == 0;
-}
-
-/* Where the block is remembered to be: with that number, or some other one. */
-static inline AnagoRecentSlot *
-anago_recent_slot(const AnagoRecent *recent, BlockNumber blkno)
-{
-	return &recent->slots[blkno & recent->mask];
-}
-
-/* It is no longer there. */
-static inline void
-anago_recent_forget(const AnagoRecent *recent, BlockNumber blkno)
-{
-	if (recent->slots != NULL && anago_recent_slot(recent, blkno)->blkno == blkno)
-		anago_recent_slot(recent, blkno)->buf = InvalidBuffer;
-}
+/* It was not there.  `recent` may be NULL, or of another relation by now. */
+extern void anago_recent_forget(const AnagoRecent *recent, Relation rel, BlockNumber blkno);
 
 #endif							/* ANAGO_RECENT_H */
