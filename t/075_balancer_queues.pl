@@ -190,8 +190,14 @@ SKIP:
 	};
 	skip 'pgbouncer does not start here', 9 unless $bouncer->();
 
-	# columns are other ones in each version
-	my ($names) = run_command([ 'psql', '-XA', '-h', $dir, '-p', $port, '-U', $user, '-d', 'pgbouncer', '-c', 'show pools' ]);
+	# it may be a daemon before it listens; columns are other ones in each version
+	my $names = '';
+	for (1 .. 300)
+	{
+		($names) = run_command([ 'psql', '-XA', '-h', $dir, '-p', $port, '-U', $user, '-d', 'pgbouncer', '-c', 'show pools' ]);
+		last if $names =~ /\|/;
+		usleep(100_000);
+	}
 	my $columns = join(', ', map { qq("$_" text) } split(/\|/, (split(/\n/, $names))[0]));
 	seen('create extension dblink');
 	configure('anago.balancer_database', 'postgres');
